@@ -1,0 +1,77 @@
+"""What a gateway or a worker reads from the config service (§4.1): the epoch, the bundles, the export.
+
+`open_http_authority` is the real client; decisions about what was read are `sie.authority.snapshot`'s and the caller's.
+"""
+
+import json
+from collections.abc import AsyncIterator, Callable
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from typing import Protocol, TypeVar
+from urllib.parse import quote
+
+import attrs
+import httpx2
+
+from sie.domain.bundle import Bundle
+from sie.wire.configs_api import EpochReply, ExportReply, read_bundles, read_epoch, read_export
+from sie.wire.converters import WireError
+from sie.wire.documents import parse_bundle
+
+T = TypeVar("T")
+
+CALL_TIMEOUT_S = 10.0
+
+
+class AuthorityError(Exception):
+    """The config service could not be read; nothing follows from that but to try again."""
+
+
+class Authority(Protocol):
+    """Each call raises AuthorityError."""
+
+    async def read_epoch(self) -> EpochReply: ...
+
+    async def read_bundles(self) -> tuple[Bundle, ...]: ...
+
+    async def read_export(self) -> ExportReply: ...
+
+
+OpenAuthority = Callable[[str, str | None], AbstractAsyncContextManager[Authority]]
+"""From a base URL and an admin token to a client."""
+
+
+@asynccontextmanager
+async def open_http_authority(base_url: str, token: str | None) -> AsyncIterator[Authority]:
+    """`token` is sent as a bearer where there is one. Proxies of the environment never see it."""
+    headers = {"Authorization": f"Bearer {token}"} if token else {}
+    async with httpx2.AsyncClient(
+        base_url=base_url, headers=headers, timeout=CALL_TIMEOUT_S, trust_env=False, follow_redirects=False
+    ) as client:
+        yield _HttpAuthority(client)
+
+
+@attrs.frozen
+class _HttpAuthority:
+    client: httpx2.AsyncClient
+
+    async def read_epoch(self) -> EpochReply:
+        return await self._read("/v1/configs/epoch", lambda body: read_epoch(json.loads(body)))
+
+    async def read_bundles(self) -> tuple[Bundle, ...]:
+        listed = await self._read("/v1/configs/bundles", lambda body: read_bundles(json.loads(body)))
+        return tuple([await self._read_bundle(row.bundle_id) for row in listed.bundles])
+
+    async def read_export(self) -> ExportReply:
+        return await self._read("/v1/configs/export", lambda body: read_export(json.loads(body)))
+
+    async def _read_bundle(self, bundle_id: str) -> Bundle:
+        path = f"/v1/configs/bundles/{quote(bundle_id, safe='')}"
+        return await self._read(path, lambda body: parse_bundle(body.decode(), stem=bundle_id))
+
+    async def _read(self, path: str, parse: Callable[[bytes], T]) -> T:
+        try:
+            response = await self.client.get(path)
+            response.raise_for_status()
+            return parse(response.content)
+        except (httpx2.HTTPError, WireError, ValueError) as error:
+            raise AuthorityError(f"GET {path}: {str(error) or type(error).__name__}") from error

@@ -1,0 +1,42 @@
+"""From what the config service said to a registry snapshot (§4.1): which rows are taken, which failed. Pure."""
+
+from collections.abc import Iterable, Mapping
+
+import attrs
+
+from sie.domain.bundle import Bundle
+from sie.domain.ids import ModelId
+from sie.domain.model import Model
+from sie.domain.registry import RegistrySnapshot
+from sie.wire.configs_api import ExportReply, ExportRow
+from sie.wire.converters import WireError
+from sie.wire.documents import model_of
+
+
+@attrs.frozen
+class Assembled:
+    """`failed` names each row that could not be taken, and why; `skipped` counts rows without a body (§4.1)."""
+
+    snapshot: RegistrySnapshot
+    failed: Mapping[str, str]
+    skipped: int
+
+
+def assemble(bundles: Iterable[Bundle], export: ExportReply) -> Assembled:
+    models: dict[ModelId, Model] = {}
+    failed: dict[str, str] = {}
+    for row in export.models:
+        if row.model_config is None:
+            continue
+        try:
+            model = model_of(row.model_config)
+            models[model.sie_id] = model
+        except WireError as error:
+            failed[row.model_id] = str(error)
+    snapshot = RegistrySnapshot.of(bundles, models.values())
+    unroutable = {model.sie_id: "no bundle runs it" for model in models.values() if not snapshot.bundles_of(model)}
+    return Assembled(snapshot, {**failed, **unroutable}, sum(map(_is_empty, export.models)))
+
+
+def _is_empty(row: ExportRow) -> bool:
+    return row.model_config is None

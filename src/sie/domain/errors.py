@@ -1,0 +1,85 @@
+"""Every stable error code of the system, in one table: what it means, its status, and whether a client may try again.
+
+Codes are the contract (§2, wire-facts 1.7 and 3.3): clients branch on them, so one is never renamed or reused.
+"""
+
+from collections.abc import Mapping
+from enum import StrEnum
+from typing import Literal
+
+import attrs
+
+
+class ErrorCode(StrEnum):
+    """The spelling on the wire is the value; the config service and a few queue codes are lower case by contract."""
+
+    INVALID_REQUEST = "INVALID_REQUEST"
+    INVALID_INPUT = "INVALID_INPUT"
+    INPUT_TOO_LONG = "INPUT_TOO_LONG"
+    TOO_MANY_ITEMS = "TOO_MANY_ITEMS"
+    PAYLOAD_TOO_LARGE = "PAYLOAD_TOO_LARGE"
+    NOT_FOUND = "NOT_FOUND"
+    METHOD_NOT_ALLOWED = "METHOD_NOT_ALLOWED"
+    MODEL_NOT_FOUND = "MODEL_NOT_FOUND"
+    PROVISIONING = "PROVISIONING"
+    QUEUE_UNAVAILABLE = "QUEUE_UNAVAILABLE"
+    QUEUE_FULL = "QUEUE_FULL"
+    GATEWAY_TIMEOUT = "GATEWAY_TIMEOUT"
+    MODEL_LOADING = "MODEL_LOADING"
+    LORA_LOADING = "LORA_LOADING"
+    RESOURCE_EXHAUSTED = "RESOURCE_EXHAUSTED"
+    MODEL_LOAD_FAILED = "MODEL_LOAD_FAILED"
+    INFERENCE_ERROR = "inference_error"
+    ALL_ITEMS_FAILED = "all_items_failed"
+    INTERNAL_ERROR = "INTERNAL_ERROR"
+    CONFIG_INVALID_MODEL_ID = "invalid_model_id"
+    CONFIG_MODEL_NOT_FOUND = "model_not_found"
+    CONFIG_BUNDLE_NOT_FOUND = "bundle_not_found"
+    CONFIG_REGISTRY_UNAVAILABLE = "registry_unavailable"
+
+
+Envelope = Literal["detail", "error", "config"]
+"""`detail`: refusals of the gateway; `error`: the retry contracts that SDKs read; `config`: the config service."""
+
+
+@attrs.frozen
+class ErrorRule:
+    """What an error of one code looks like to a client. `retry_after_s` None means that no Retry-After is sent."""
+
+    status: int
+    envelope: Envelope
+    meaning: str
+    retry_after_s: int | None = None
+
+
+ERRORS: Mapping[ErrorCode, ErrorRule] = {
+    ErrorCode.INVALID_REQUEST: ErrorRule(
+        400, "detail", "The body or a header is malformed; the message names the field"
+    ),
+    ErrorCode.INVALID_INPUT: ErrorRule(400, "detail", "An item cannot be worked on as it is"),
+    ErrorCode.INPUT_TOO_LONG: ErrorRule(400, "detail", "An item is longer than the model takes"),
+    ErrorCode.TOO_MANY_ITEMS: ErrorRule(400, "detail", "A request holds more items than the gateway takes"),
+    ErrorCode.PAYLOAD_TOO_LARGE: ErrorRule(413, "detail", "A body or an item is over its byte limit"),
+    ErrorCode.NOT_FOUND: ErrorRule(404, "detail", "There is no such path"),
+    ErrorCode.METHOD_NOT_ALLOWED: ErrorRule(
+        405, "detail", "The path exists, the method does not; Allow lists those that do"
+    ),
+    ErrorCode.MODEL_NOT_FOUND: ErrorRule(404, "detail", "No registered model or profile has this name"),
+    ErrorCode.PROVISIONING: ErrorRule(503, "error", "No healthy worker serves the model's lane yet", 60),
+    ErrorCode.QUEUE_UNAVAILABLE: ErrorRule(503, "error", "The broker could not take the work", 5),
+    ErrorCode.QUEUE_FULL: ErrorRule(503, "error", "The queue holds all that it may", 5),
+    ErrorCode.GATEWAY_TIMEOUT: ErrorRule(504, "error", "The work was queued, and no result came in time", 5),
+    ErrorCode.MODEL_LOADING: ErrorRule(503, "error", "The worker is still loading the model", 5),
+    ErrorCode.LORA_LOADING: ErrorRule(503, "error", "The worker is still loading the adapter weights", 5),
+    ErrorCode.RESOURCE_EXHAUSTED: ErrorRule(503, "error", "The device ran out of memory", 5),
+    ErrorCode.MODEL_LOAD_FAILED: ErrorRule(
+        502, "error", "The model cannot be loaded; `permanent` says whether that can change"
+    ),
+    ErrorCode.INFERENCE_ERROR: ErrorRule(500, "error", "An item failed while it ran"),
+    ErrorCode.ALL_ITEMS_FAILED: ErrorRule(500, "error", "Every item failed; `details` says how each did"),
+    ErrorCode.INTERNAL_ERROR: ErrorRule(500, "detail", "A fault of the service itself; nothing about it is told"),
+    ErrorCode.CONFIG_INVALID_MODEL_ID: ErrorRule(400, "config", "The id cannot name a model"),
+    ErrorCode.CONFIG_MODEL_NOT_FOUND: ErrorRule(404, "config", "The config service holds no model of this id"),
+    ErrorCode.CONFIG_BUNDLE_NOT_FOUND: ErrorRule(404, "config", "The config service holds no bundle of this name"),
+    ErrorCode.CONFIG_REGISTRY_UNAVAILABLE: ErrorRule(503, "config", "The registry could not be built at start"),
+}

@@ -1,0 +1,87 @@
+"""What a model's configuration says (wire-facts 3.6): its weights, its tasks and its routable profiles (§1, §16.1)."""
+
+from collections.abc import Mapping, Sequence
+from typing import Literal, TypeAlias
+
+import attrs
+
+from sie.domain.ids import DEFAULT_POOL, DEFAULT_PROFILE, ModelId, PoolName, ProfileName
+
+Json: TypeAlias = "bool | int | float | str | Sequence[Json] | Mapping[str, Json] | None"
+Precision = Literal["float16", "bfloat16", "float32"]
+EncodeOutput = Literal["dense", "sparse", "multivector"]
+
+_NO_PROFILES: Mapping[ProfileName, "Profile"] = {}
+
+
+@attrs.frozen
+class AdapterOptions:
+    """`loadtime` decides what is loaded, `runtime` how a request is run; both are free maps of the adapter's own."""
+
+    loadtime: Mapping[str, Json] = attrs.field(factory=dict)
+    runtime: Mapping[str, Json] = attrs.field(factory=dict)
+
+
+@attrs.frozen
+class Profile:
+    """One way to run a model, as written; `Model.effective` resolves `extends`. `options` is the raw map, as hashed."""
+
+    adapter_path: str | None = None
+    max_batch_tokens: int | None = None
+    compute_precision: Precision | None = None
+    options: Mapping[str, Json] | None = None
+    extends: ProfileName | None = None
+
+    @property
+    def module(self) -> str | None:
+        """The module part of `module:Class`, which bundles list."""
+        return self.adapter_path.partition(":")[0] if self.adapter_path else None
+
+
+@attrs.frozen
+class Model:
+    """`encode_dims` holds the width of each output that encode gives; a width of 0 is not known."""
+
+    sie_id: ModelId
+    profiles: Mapping[ProfileName, Profile] = _NO_PROFILES
+    hf_id: str | None = None
+    hf_revision: str | None = None
+    weights_path: str | None = None
+    pool: PoolName = DEFAULT_POOL
+    inputs: tuple[str, ...] = ("text",)
+    encode_dims: Mapping[EncodeOutput, int] = attrs.field(factory=dict)
+    scores: bool = False
+    extracts: bool = False
+    max_sequence_length: int | None = None
+
+    def effective(self, name: ProfileName) -> Profile | None:
+        """The profile with what it extends filled in; None where it is missing, dangles or goes in a circle."""
+        return self._effective(name, frozenset())
+
+    def serving_id(self, name: ProfileName) -> str:
+        """How a request names this profile: the bare id is the default one (§16.1)."""
+        return self.sie_id if name == DEFAULT_PROFILE else f"{self.sie_id}:{name}"
+
+    def _effective(self, name: ProfileName, seen: frozenset[ProfileName]) -> Profile | None:
+        profile = self.profiles.get(name)
+        if profile is None or name in seen or profile.extends is None:
+            return None if name in seen else profile
+        parent = self._effective(profile.extends, seen | {name})
+        return None if parent is None else _inherit(parent, profile)
+
+
+def _inherit(parent: Profile, child: Profile) -> Profile:
+    """A child's own values win; a non-empty option map of the child replaces the parent's map of that name whole."""
+    return Profile(
+        adapter_path=child.adapter_path or parent.adapter_path,
+        max_batch_tokens=parent.max_batch_tokens if child.max_batch_tokens is None else child.max_batch_tokens,
+        compute_precision=child.compute_precision or parent.compute_precision,
+        options=_inherit_options(parent.options, child.options),
+    )
+
+
+def _inherit_options(parent: Mapping[str, Json] | None, child: Mapping[str, Json] | None) -> Mapping[str, Json] | None:
+    if not child:
+        return parent
+    own = {key: value for key, value in child.items() if not (isinstance(value, Mapping) and not value)}
+    return {**(parent or {}), **own}

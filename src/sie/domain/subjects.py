@@ -1,0 +1,59 @@
+"""The NATS subject grammar (§8, §8.2): how lanes, models, workers and requests become subjects, streams and consumers.
+
+Only this module writes subjects. No token holds `.`, `*`, `>` or a space, so the token count of a subject is fixed.
+"""
+
+from sie.domain.ids import ModelId, PoolName, RequestId, RouterId, WorkerId
+from sie.domain.lane import Lane
+
+HEALTH_ALL = "sie.health.>"
+_NORMAL = str.maketrans({"/": "__", ".": "_dot_", "*": "_", ">": "_", " ": "_"})
+
+
+def normalize_token(text: str) -> str:
+    """One subject token for any id (§8.2). Not reversible: `a/b` and `a__b` meet in one token."""
+    return text.translate(_NORMAL)
+
+
+def work_subject(lane: Lane, model: ModelId) -> str:
+    """Exactly six tokens, whatever the model id holds."""
+    return f"{_lane_prefix(lane)}.{normalize_token(model)}"
+
+
+def work_stream(pool: PoolName) -> str:
+    return f"WORK_POOL_{pool}"
+
+
+def work_stream_subjects(pool: PoolName) -> tuple[str, ...]:
+    return (f"sie.work.{pool}.*.*.*",)
+
+
+def lane_filter(lane: Lane) -> str:
+    """What the lane's durable consumer takes from the pool's stream: all models of one lane."""
+    return f"{_lane_prefix(lane)}.*"
+
+
+def lane_consumer(lane: Lane) -> str:
+    return "_".join(map(normalize_token, (lane.pool, lane.machine_profile, lane.bundle)))
+
+
+def health_subject(worker: WorkerId) -> str:
+    return f"sie.health.{normalize_token(worker)}"
+
+
+def inbox_prefix(router: RouterId) -> str:
+    return f"_INBOX.{router}"
+
+
+def result_subject(router: RouterId, request: RequestId) -> str:
+    return f"{inbox_prefix(router)}.{request}"
+
+
+def request_of_result(subject: str) -> RequestId | None:
+    """The request that a message in a router's inbox answers; None where the subject is not of that shape."""
+    tokens = subject.split(".")
+    return RequestId(tokens[2]) if len(tokens) == 3 and tokens[2] else None
+
+
+def _lane_prefix(lane: Lane) -> str:
+    return f"sie.work.{lane.pool}.{normalize_token(lane.machine_profile)}.{normalize_token(lane.bundle)}"

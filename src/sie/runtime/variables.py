@@ -1,0 +1,35 @@
+"""The name of every environment variable that any part of the system reads, so that a misspelt one can be told.
+
+A project test holds this list to the settings classes; the table with meanings and defaults is `spec/generated/env.md`.
+"""
+
+VARIABLES: frozenset[str] = frozenset(
+    {
+        "SIE_ADMIN_TOKEN",
+        "SIE_BUNDLE",
+        "SIE_BUNDLES_DIR",
+        "SIE_CACHE_DIR",
+        "SIE_CONFIG_FILE",
+        "SIE_CONFIG_HOST",
+        "SIE_CONFIG_PORT",
+        "SIE_CONFIG_RESTORE",
+        "SIE_CONFIG_SERVICE_URL",
+        "SIE_CONFIG_STORE_DIR",
+        "SIE_DEVICE",
+        "SIE_GATEWAY_HOST",
+        "SIE_GATEWAY_PORT",
+        "SIE_GATEWAY_REQUEST_TIMEOUT",
+        "SIE_LOG_JSON",
+        "SIE_LOG_LEVEL",
+        "SIE_MACHINE_PROFILE",
+        "SIE_MODELS_DIR",
+        "SIE_NATS_URL",
+        "SIE_OFFLINE",
+        "SIE_POOL",
+        "SIE_PRELOAD",
+        "SIE_STREAM_MAX_AGE_S",
+        "SIE_STREAM_REPLICAS",
+        "SIE_STREAM_STORAGE",
+        "SIE_WORKER_ID",
+    }
+)

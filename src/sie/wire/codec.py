@@ -1,0 +1,19 @@
+"""msgpack as every message of the system is written and read: str and bytes kept apart, nothing executable."""
+
+import msgpack
+
+from sie.wire.converters import WireError
+
+
+def pack(value: object) -> bytes:
+    packed: bytes = msgpack.packb(value, use_bin_type=True)
+    return packed
+
+
+def unpack(data: bytes) -> object:
+    """Maps may have bytes keys (arrays do, wire-facts 1.4). Raises WireError."""
+    try:
+        value: object = msgpack.unpackb(data, raw=False, strict_map_key=False)
+    except (ValueError, TypeError, msgpack.UnpackException) as error:
+        raise WireError.at(message=f"not a msgpack document: {str(error) or type(error).__name__}") from error
+    return value

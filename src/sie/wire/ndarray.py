@@ -1,0 +1,68 @@
+"""How an array travels: the published five-entry map with bytes keys, read with bounds (wire-facts 1.4).
+
+A peer that looks for `"nd"` as a string finds nothing: the keys are bytes, in this order.
+"""
+
+from collections.abc import Mapping
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sie.wire.converters import WireError
+
+MAX_DIMS = 8
+_DTYPES = frozenset(
+    {f"{order}{kind}" for order in "<>" for kind in ("f2", "f4", "f8", "i2", "i4", "i8", "u2", "u4", "u8")}
+) | {
+    "|b1",
+    "|i1",
+    "|u1",
+}
+
+Array = NDArray[np.generic]
+
+
+def array_to_wire(array: Array) -> Mapping[bytes, object]:
+    """The map to pack for an array, in C order."""
+    if array.dtype.str not in _DTYPES:
+        raise TypeError(f"an array of {array.dtype} has no wire form")
+    return {
+        b"nd": True,
+        b"type": array.dtype.str,
+        b"kind": b"",
+        b"shape": list(array.shape),
+        b"data": array.tobytes(),
+    }
+
+
+def array_from_wire(value: Mapping[object, object]) -> Array:
+    """Raises WireError on any dtype, shape or length that the format does not allow."""
+    kind, shape, data = value.get(b"type"), value.get(b"shape"), value.get(b"data")
+    if value.get(b"kind") or b"complex" in value or not isinstance(kind, str) or kind not in _DTYPES:
+        raise WireError.at("type", message=f"an array of type {kind!r} is not taken")
+    if not isinstance(shape, list) or len(shape) > MAX_DIMS or not all(isinstance(n, int) and n >= 0 for n in shape):
+        raise WireError.at("shape", message=f"must be at most {MAX_DIMS} lengths, not {shape!r}")
+    dtype = np.dtype(kind)
+    wanted = dtype.itemsize * int(np.prod(shape, dtype=np.int64))
+    if not isinstance(data, bytes) or len(data) != wanted:
+        raise WireError.at("data", message=f"must be {wanted} bytes for shape {shape}")
+    return np.frombuffer(data, dtype=dtype).reshape(shape)
+
+
+def is_array(value: object) -> bool:
+    return isinstance(value, Mapping) and value.get(b"nd") is True
+
+
+def arrays_to_lists(value: object) -> object:
+    """The JSON form of a decoded msgpack document: each array a nested list, each scalar its value."""
+    if isinstance(value, Mapping):
+        if is_array(value):
+            return array_from_wire(value).tolist()
+        return {_text(key): arrays_to_lists(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [arrays_to_lists(item) for item in value]
+    return value
+
+
+def _text(key: object) -> str:
+    return key.decode("utf-8", "replace") if isinstance(key, bytes) else str(key)
