@@ -11,15 +11,16 @@ from urllib.parse import quote
 
 import attrs
 import httpx2
+import trio
 
 from sie.domain.bundle import Bundle
 from sie.wire.configs_api import EpochReply, ExportReply, read_bundles, read_epoch, read_export
-from sie.wire.converters import WireError
 from sie.wire.documents import parse_bundle
 
 T = TypeVar("T")
 
 CALL_TIMEOUT_S = 10.0
+"""For a whole call; httpx2's own timeout is for each read, and so has no bound against a trickle."""
 
 
 class AuthorityError(Exception):
@@ -41,11 +42,21 @@ OpenAuthority = Callable[[str, str | None], AbstractAsyncContextManager[Authorit
 
 
 @asynccontextmanager
-async def open_http_authority(base_url: str, token: str | None) -> AsyncIterator[Authority]:
-    """`token` is sent as a bearer where there is one. Proxies of the environment never see it."""
+async def open_http_authority(
+    base_url: str, token: str | None, *, transport: httpx2.AsyncBaseTransport | None = None
+) -> AsyncIterator[Authority]:
+    """`token` is sent as a bearer where there is one. Proxies of the environment never see it.
+
+    `transport` stands in for the network, as an in-process ASGI application does.
+    """
     headers = {"Authorization": f"Bearer {token}"} if token else {}
     async with httpx2.AsyncClient(
-        base_url=base_url, headers=headers, timeout=CALL_TIMEOUT_S, trust_env=False, follow_redirects=False
+        base_url=base_url,
+        headers=headers,
+        timeout=CALL_TIMEOUT_S,
+        transport=transport,
+        trust_env=False,
+        follow_redirects=False,
     ) as client:
         yield _HttpAuthority(client)
 
@@ -70,8 +81,9 @@ class _HttpAuthority:
 
     async def _read(self, path: str, parse: Callable[[bytes], T]) -> T:
         try:
-            response = await self.client.get(path)
+            with trio.fail_after(CALL_TIMEOUT_S):
+                response = await self.client.get(path)
             response.raise_for_status()
             return parse(response.content)
-        except (httpx2.HTTPError, WireError, ValueError) as error:
+        except (httpx2.HTTPError, trio.TooSlowError, ValueError, RecursionError) as error:
             raise AuthorityError(f"GET {path}: {str(error) or type(error).__name__}") from error

@@ -34,7 +34,7 @@ def assemble(bundles: Iterable[Bundle], export: ExportReply) -> Assembled:
         except WireError as error:
             failed[row.model_id] = str(error)
     snapshot = RegistrySnapshot.of(bundles, models.values())
-    unroutable = {model.sie_id: "no bundle runs it" for model in models.values() if not snapshot.bundles_of(model)}
+    unroutable = {str(m.sie_id): "no bundle runs it" for m in models.values() if not snapshot.bundles_of(m)}
     return Assembled(snapshot, {**failed, **unroutable}, sum(map(_is_empty, export.models)))
 
 

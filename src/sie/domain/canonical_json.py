@@ -1,14 +1,18 @@
 """The one text that a JSON value has when it is hashed (§7): keys sorted, no spaces, non-ASCII kept.
 
-Floats are as orjson writes them. Spelled out here because `json.dumps` writes exponents differently
-(`1e+16` for `1e16`) and hashes must agree to the byte.
+Floats are as orjson 3.13 writes them (up to 3.11 it wrote `1e16` for `1e+16`). Spelled out here because `json.dumps`
+writes small ones differently (`1e-05` for `0.00001`, `1e-07` for `1e-7`) and hashes must agree to the byte.
 """
 
 import json
 import math
 from collections.abc import Mapping, Sequence
+from decimal import Decimal
 
 from sie.domain.model import Json
+
+_LEAST_PLAIN_EXPONENT = -5
+"""Below it orjson changes to exponents; Python does so one earlier."""
 
 
 def canonical_json(value: Json) -> str:
@@ -18,16 +22,20 @@ def canonical_json(value: Json) -> str:
             return json.dumps(value, ensure_ascii=False)
         case float():
             return _float(value)
-        case Mapping():
+        case Mapping() if all(isinstance(key, str) for key in value):
             members = (f"{canonical_json(key)}:{canonical_json(value[key])}" for key in sorted(value))
             return "{" + ",".join(members) + "}"
-        case Sequence():
+        case Sequence() if not isinstance(value, (bytes, bytearray, memoryview)):
             return "[" + ",".join(map(canonical_json, value)) + "]"
-    raise TypeError(f"{type(value).__name__} is no JSON value")
+        case _:
+            raise TypeError(f"{type(value).__name__} is no JSON value")
 
 
 def _float(value: float) -> str:
     if not math.isfinite(value):
         return "null"
-    mantissa, e, exponent = repr(value).partition("e")
-    return f"{mantissa}e{int(exponent)}" if e else mantissa
+    text = repr(value)
+    mantissa, e, exponent = text.partition("e")
+    if not e:
+        return text
+    return format(Decimal(text), "f") if int(exponent) == _LEAST_PLAIN_EXPONENT else f"{mantissa}e{int(exponent):+d}"

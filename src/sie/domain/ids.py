@@ -22,7 +22,7 @@ DEFAULT_PROFILE = ProfileName("default")
 DEFAULT_MACHINE_PROFILE = MachineProfile("default")
 
 _MODEL = re.compile(r"[a-zA-Z0-9][a-zA-Z0-9._/-]*")
-_POOL = re.compile(r"[a-z0-9_-]{1,128}")
+_POOL = re.compile(r"[A-Za-z0-9_-]{1,128}")
 _TOKEN = re.compile(r"[A-Za-z0-9._-]{1,128}")
 _SUBJECT_TOKEN = re.compile(r"[A-Za-z0-9_-]{1,128}")
 
@@ -37,11 +37,13 @@ class InvalidId(ValueError):
 
 
 def model_id(text: str) -> ModelId:
-    """Check a model id (§3). `__` is refused because `/` is stored as `__`, so the two ids would share one file."""
+    """Check a model id (§3). `/` is stored as `__`, so an id with `__` or `/_` could share its file with another's:
+    `a__b` with `a/b`, and `a/_b` with `a_/b`.
+    """
     if not _MODEL.fullmatch(text):
         raise InvalidId("sie_id", text, "must match ^[a-zA-Z0-9][a-zA-Z0-9._/-]*$")
-    if ".." in text or "__" in text:
-        raise InvalidId("sie_id", text, "must not contain '..' or '__'")
+    if any(part in text for part in ("..", "__", "/_")):
+        raise InvalidId("sie_id", text, "must not contain '..', '__' or '/_'")
     if text == "status" or text.endswith("/status"):
         raise InvalidId("sie_id", text, "must not be 'status' or end in '/status', which names the readiness view")
     return ModelId(text)
@@ -49,8 +51,9 @@ def model_id(text: str) -> ModelId:
 
 def pool_name(text: str) -> PoolName:
     """Canonical lower case, as every border keeps pool names (§16.3)."""
-    canonical = text.strip().lower()
-    if not _POOL.fullmatch(canonical) or canonical == "_default":
+    stripped = text.strip()
+    canonical = stripped.lower()
+    if not _POOL.fullmatch(stripped) or canonical == "_default":
         raise InvalidId("pool", text, "must match [A-Za-z0-9_-]{1,128} and must not be _default")
     return PoolName(canonical)
 

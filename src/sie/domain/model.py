@@ -1,6 +1,7 @@
 """What a model's configuration says (wire-facts 3.6): its weights, its tasks and its routable profiles (§1, §16.1)."""
 
 from collections.abc import Mapping, Sequence
+from functools import reduce
 from typing import Literal, TypeAlias
 
 import attrs
@@ -56,22 +57,23 @@ class Model:
 
     def effective(self, name: ProfileName) -> Profile | None:
         """The profile with what it extends filled in; None where it is missing, dangles or goes in a circle."""
-        return self._effective(name, frozenset())
+        chain: dict[ProfileName, Profile] = {}
+        wanted: ProfileName | None = name
+        while wanted is not None:
+            profile = self.profiles.get(wanted)
+            if profile is None or wanted in chain:
+                return None
+            chain[wanted] = profile
+            wanted = profile.extends
+        return reduce(_inherit, reversed(chain.values()))
 
     def serving_id(self, name: ProfileName) -> str:
         """How a request names this profile: the bare id is the default one (§16.1)."""
         return self.sie_id if name == DEFAULT_PROFILE else f"{self.sie_id}:{name}"
 
-    def _effective(self, name: ProfileName, seen: frozenset[ProfileName]) -> Profile | None:
-        profile = self.profiles.get(name)
-        if profile is None or name in seen or profile.extends is None:
-            return None if name in seen else profile
-        parent = self._effective(profile.extends, seen | {name})
-        return None if parent is None else _inherit(parent, profile)
-
 
 def _inherit(parent: Profile, child: Profile) -> Profile:
-    """A child's own values win; a non-empty option map of the child replaces the parent's map of that name whole."""
+    """A child's own values win; its `loadtime` and `runtime` replace the parent's whole, unless they are empty."""
     return Profile(
         adapter_path=child.adapter_path or parent.adapter_path,
         max_batch_tokens=parent.max_batch_tokens if child.max_batch_tokens is None else child.max_batch_tokens,
@@ -83,5 +85,5 @@ def _inherit(parent: Profile, child: Profile) -> Profile:
 def _inherit_options(parent: Mapping[str, Json] | None, child: Mapping[str, Json] | None) -> Mapping[str, Json] | None:
     if not child:
         return parent
-    own = {key: value for key, value in child.items() if not (isinstance(value, Mapping) and not value)}
+    own = {key: value for key, value in child.items() if value or key not in ("loadtime", "runtime")}
     return {**(parent or {}), **own}

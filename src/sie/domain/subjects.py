@@ -7,6 +7,7 @@ from sie.domain.ids import ModelId, PoolName, RequestId, RouterId, WorkerId
 from sie.domain.lane import Lane
 
 HEALTH_ALL = "sie.health.>"
+_INBOX = "_INBOX"
 _NORMAL = str.maketrans({"/": "__", ".": "_dot_", "*": "_", ">": "_", " ": "_"})
 
 
@@ -42,7 +43,7 @@ def health_subject(worker: WorkerId) -> str:
 
 
 def inbox_prefix(router: RouterId) -> str:
-    return f"_INBOX.{router}"
+    return f"{_INBOX}.{router}"
 
 
 def result_subject(router: RouterId, request: RequestId) -> str:
@@ -52,7 +53,7 @@ def result_subject(router: RouterId, request: RequestId) -> str:
 def request_of_result(subject: str) -> RequestId | None:
     """The request that a message in a router's inbox answers; None where the subject is not of that shape."""
     tokens = subject.split(".")
-    return RequestId(tokens[2]) if len(tokens) == 3 and tokens[2] else None
+    return RequestId(tokens[2]) if len(tokens) == 3 and tokens[0] == _INBOX and tokens[2] else None
 
 
 def _lane_prefix(lane: Lane) -> str:

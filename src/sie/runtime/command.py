@@ -2,13 +2,14 @@
 
 import os
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import attrs
 import click
 
 from sie import __version__
-from sie.runtime.settings import Field, SettingError, fields, read_settings_file, resolve
+from sie.runtime.kinds import shown
+from sie.runtime.settings import Field, SettingError, Sources, fields, read_settings_file, resolve
 
 S = TypeVar("S", bound=attrs.AttrsInstance)
 CONFIG_VARIABLE = "SIE_CONFIG_FILE"
@@ -45,7 +46,7 @@ def run_with_settings(
     path = config or os.environ.get(CONFIG_VARIABLE)
     try:
         file = read_settings_file(path) if path else {}
-        resolved = resolve(settings, flags=flags, environ=os.environ, file=file, file_name=path or "file")
+        resolved = resolve(settings, Sources(flags, os.environ, file, path or "file"))
     except SettingError as error:
         raise click.UsageError(str(error)) from error
     for unknown in resolved.unknown:
@@ -57,12 +58,12 @@ def run_with_settings(
 
 
 def _option(field: Field) -> click.Option:
-    """The parsers of `sie.runtime.settings` read the text, so that a flag and a variable mean the same."""
-    extra: dict[str, Any] = {}
-    if field.kind is bool:
-        extra = {"is_flag": True, "flag_value": "true"}
-    elif field.kind == tuple[str, ...]:
-        extra = {"multiple": True, "callback": lambda _, __, value: value or None}
-    shown = f"{field.setting.help} ({field.setting.env}"
-    default = "" if field.default in (None, (), "") or field.setting.secret else f", default {field.default}"
-    return click.Option([field.name, *field.setting.flags], help=f"{shown}{default})", default=None, **extra)
+    """The parsers of `sie.runtime.kinds` read the text, so that a flag and a variable mean the same."""
+    told = "" if field.default in (None, (), "") or field.setting.secret else f", default {shown(field.default)}"
+    text = f"{field.setting.help} ({field.setting.env}{told})"
+    names = [field.name, *field.setting.flags]
+    if field.kind.is_flag:
+        return click.Option(names, help=text, default=None, is_flag=True, flag_value="true")
+    if field.kind.is_list:
+        return click.Option(names, help=text, default=None, multiple=True, callback=lambda _, __, value: value or None)
+    return click.Option(names, help=text, default=None)

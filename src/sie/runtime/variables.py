@@ -27,6 +27,7 @@ VARIABLES: frozenset[str] = frozenset(
         "SIE_OFFLINE",
         "SIE_POOL",
         "SIE_PRELOAD",
+        "SIE_STATE_DIR",
         "SIE_STREAM_MAX_AGE_S",
         "SIE_STREAM_REPLICAS",
         "SIE_STREAM_STORAGE",

@@ -40,7 +40,7 @@ class PlainFormatter(logging.Formatter):
 
     def formatMessage(self, record: logging.LogRecord) -> str:  # noqa: N802 -- the name is logging's
         fields = "".join(f" {key}={value}" for key, value in _extra(record).items())
-        return super().formatMessage(record) + fields
+        return (super().formatMessage(record) + fields).replace("\n", "\\n")
 
 
 @contextmanager
@@ -48,11 +48,12 @@ def logging_to_stderr(*, level: str, as_json: bool) -> Iterator[None]:
     """Configure the root logger for the life of the process's main call; what is queued is written before it ends."""
     stream = logging.StreamHandler(sys.stderr)
     stream.setFormatter(JsonFormatter() if as_json else PlainFormatter())
-    records: queue.Queue[logging.LogRecord] = queue.Queue(QUEUE_RECORDS)
+    records: queue.Queue[logging.LogRecord] = queue.Queue()
     listener = logging.handlers.QueueListener(records, stream)
     root = logging.getLogger()
     root.handlers[:] = [_QueueHandler(records)]
     root.setLevel(level.upper())
+    logging.getLogger("httpx2").setLevel(max(root.level, logging.WARNING))  # it tells every request at INFO
     listener.start()
     try:
         yield
@@ -62,12 +63,20 @@ def logging_to_stderr(*, level: str, as_json: bool) -> Iterator[None]:
 
 
 class _QueueHandler(logging.handlers.QueueHandler):
+    """Bounds the queue itself, so that the listener's own end mark always finds room."""
+
+    def __init__(self, records: queue.Queue[logging.LogRecord]) -> None:
+        super().__init__(records)
+        self._records = records
+
+    def enqueue(self, record: logging.LogRecord) -> None:
+        """A record over the bound is dropped, since to print about it would wait for the same stderr."""
+        if self._records.qsize() < QUEUE_RECORDS:
+            self._records.put_nowait(record)
+
     def prepare(self, record: logging.LogRecord) -> logging.LogRecord:
         """The listener is in this process, so the record needs no flattening, which would lose its traceback."""
         return record
-
-    def handleError(self, record: logging.LogRecord) -> None:  # noqa: N802 -- the name is logging's
-        """The queue is full: the record is dropped, since to print about it would wait for the same stderr."""
 
 
 def _extra(record: logging.LogRecord) -> dict[str, object]:

@@ -6,7 +6,11 @@ from sie.wire.converters import WireError
 
 
 def pack(value: object) -> bytes:
-    packed: bytes = msgpack.packb(value, use_bin_type=True)
+    """Raises WireError on what msgpack has no form for: a lone surrogate, an integer over 64 bits, a deep nest."""
+    try:
+        packed: bytes = msgpack.packb(value, use_bin_type=True)
+    except (ValueError, TypeError, OverflowError) as error:
+        raise WireError.at(message=f"has no msgpack form: {error}") from error
     return packed
 
 

@@ -47,10 +47,12 @@ class ModelsReply:
 
 @attrs.frozen(kw_only=True)
 class ExportRow:
-    """`model_config` is the parsed document; a row without one is skipped (§4.1)."""
+    """`model_config` is the parsed document, not yet checked: a malformed one fails its row, not the export, and a row
+    without one is skipped (§4.1).
+    """
 
     model_id: str
-    model_config: Mapping[str, object] | None = None
+    model_config: object = None
     raw_yaml: str | None = None
     affected_bundles: tuple[str, ...] = ()
     pool: str = "default"

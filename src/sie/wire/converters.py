@@ -5,7 +5,7 @@ There is one converter per strictness, built once.
 """
 
 from collections.abc import Mapping, Sequence
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeVar, get_args, get_origin
 
 import attrs
 import cattrs
@@ -68,6 +68,7 @@ def make_converter(*, forbid_extra_keys: bool) -> cattrs.Converter:
     converter.register_structure_hook(bool, _strict(bool))
     converter.register_structure_hook(bytes, _strict(bytes))
     converter.register_structure_hook_func(lambda cls: cls is object, lambda value, _: value)
+    converter.register_structure_hook_func(_is_literal, _one_of)
     converter.register_structure_hook_factory(attrs.has, lambda cls: _map_only(converter, cls))
     converter.register_structure_hook_factory(_is_sequence, lambda cls: _list_only(converter, cls))
     converter.register_structure_hook_factory(_is_mapping, lambda cls: _named_map(converter, cls))
@@ -91,6 +92,16 @@ def _map_only(converter: cattrs.Converter, cls: type[Any]) -> Any:
         return structure_map(value, kind)
 
     return structure_checked
+
+
+def _is_literal(cls: Any) -> bool:
+    return get_origin(cls) is Literal
+
+
+def _one_of(value: Any, cls: Any) -> Any:
+    if isinstance(value, str) and value in get_args(cls):
+        return value
+    raise ValueError(f"must be one of {', '.join(map(str, get_args(cls)))}, not {value!r}")
 
 
 def _is_sequence(cls: Any) -> bool:
@@ -129,7 +140,7 @@ def _list_only(converter: cattrs.Converter, cls: Any) -> Any:
 
 def _problems(error: BaseException, loc: tuple[str | int, ...]) -> list[Problem]:
     if isinstance(error, ForbiddenExtraKeysError):
-        return [Problem((*loc, key), "unknown field") for key in sorted(error.extra_fields)]
+        return [Problem((*loc, key), "unknown field") for key in sorted(map(str, error.extra_fields))]
     if isinstance(error, BaseExceptionGroup):
         return [p for inner in error.exceptions for p in _problems(inner, (*loc, *_place(inner)))]
     if isinstance(error, KeyError):

@@ -4,8 +4,10 @@ Unknown fields are refused with their place. YAML is read with safe types only, 
 aliases: a page of them can expand to gigabytes.
 """
 
-from collections.abc import Iterator, Mapping
-from typing import Literal
+import math
+import re
+from collections.abc import Callable, Iterator, Mapping
+from typing import Literal, TypeVar
 
 import attrs
 import yaml
@@ -14,6 +16,15 @@ from sie.domain import ids
 from sie.domain.bundle import DEFAULT_ENGINE, DEFAULT_PRIORITY, Bundle
 from sie.domain.model import EncodeOutput, Json, Model, Precision, Profile
 from sie.wire.converters import EXACT, WireError, structure
+
+T = TypeVar("T")
+
+MAX_NESTING = 64
+"""Levels of maps and lists in one document: far more than any needs, far fewer than exhaust the stack."""
+_INT_MIN, _INT_MAX = -(2**63), 2**64 - 1
+_SURROGATE = re.compile("[\ud800-\udfff]")
+_YAML_ERRORS = (yaml.YAMLError, ValueError, KeyError, AttributeError, RecursionError)
+"""What PyYAML raises: beside its own errors, whatever its constructors met (`2020-13-45`, `!!bool x`)."""
 
 
 @attrs.frozen
@@ -91,21 +102,28 @@ class ModelDocument:
 def load_yaml(text: str) -> object:
     """One YAML document of JSON types. Raises WireError."""
     try:
-        if any(isinstance(event, yaml.AliasEvent) for event in yaml.parse(text, Loader=yaml.CSafeLoader)):
-            raise WireError.at(message="YAML aliases are not taken")
-        return as_json(yaml.load(text, Loader=yaml.CSafeLoader))
-    except yaml.YAMLError as error:
+        aliased = any(isinstance(event, yaml.AliasEvent) for event in yaml.parse(text, Loader=yaml.CSafeLoader))
+        value: object = None if aliased else yaml.load(text, Loader=yaml.CSafeLoader)
+    except _YAML_ERRORS as error:
         raise WireError.at(message=f"not a YAML document: {error}") from error
+    if aliased:
+        raise WireError.at(message="YAML aliases are not taken")
+    return as_json(value)
 
 
 def as_json(value: object, *loc: str | int) -> Json:
-    """The same value, known to be JSON: YAML also has dates, sets and keys that are not strings."""
+    """The same value, known to be JSON that every peer can read: YAML also has dates, sets, keys that are not strings,
+    numbers without end and integers without bound. Raises WireError with the place.
+    """
+    if len(loc) > MAX_NESTING:
+        raise WireError.at(*loc, message=f"is nested more than {MAX_NESTING} deep")
     match value:
         case None | bool() | int() | float() | str():
+            _check_scalar(value, loc)
             return value
         case list():
             return [as_json(item, *loc, index) for index, item in enumerate(value)]
-        case dict():
+        case Mapping():
             return {_key(key, loc): as_json(item, *loc, str(key)) for key, item in value.items()}
         case _:
             raise WireError.at(*loc, message=f"a {type(value).__name__} is no JSON value")
@@ -114,8 +132,7 @@ def as_json(value: object, *loc: str | int) -> Json:
 def parse_bundle(text: str, *, stem: str) -> Bundle:
     """`stem` names a bundle whose document does not (wire-facts 3.6). Raises WireError."""
     document = structure(EXACT, load_yaml(text), BundleDocument)
-    with _ids_placed():
-        name = ids.bundle_name(document.name or stem)
+    name = _named(ids.bundle_name, document.name or stem, "name")
     return Bundle(name, document.adapters, document.priority, document.engine)
 
 
@@ -126,21 +143,20 @@ def parse_model(text: str) -> Model:
 
 def model_of(config: object) -> Model:
     """A model from its parsed document, as the export carries it. Raises WireError."""
-    document = structure(EXACT, config, ModelDocument)
-    with _ids_placed():
-        return Model(
-            sie_id=ids.model_id(document.sie_id),
-            profiles={ids.profile_name(n): _profile(n, p) for n, p in document.profiles.items()},
-            hf_id=document.hf_id,
-            hf_revision=document.hf_revision,
-            weights_path=document.weights_path,
-            pool=ids.pool_name(document.pool or ids.DEFAULT_POOL),
-            inputs=tuple(name for name, on in attrs.asdict(document.inputs).items() if on),
-            encode_dims=dict(_encode_dims(document.tasks.encode)),
-            scores=document.tasks.score is not None,
-            extracts=document.tasks.extract is not None,
-            max_sequence_length=document.max_sequence_length,
-        )
+    document = structure(EXACT, as_json(config), ModelDocument)
+    return Model(
+        sie_id=_named(ids.model_id, document.sie_id, "sie_id"),
+        profiles={_named(ids.profile_name, n, "profiles", n): _profile(n, p) for n, p in document.profiles.items()},
+        hf_id=document.hf_id,
+        hf_revision=document.hf_revision,
+        weights_path=document.weights_path,
+        pool=_named(ids.pool_name, (document.pool or "").strip() or ids.DEFAULT_POOL, "pool"),
+        inputs=tuple(name for name, on in attrs.asdict(document.inputs).items() if on),
+        encode_dims=dict(_encode_dims(document.tasks.encode)),
+        scores=document.tasks.score is not None,
+        extracts=document.tasks.extract is not None,
+        max_sequence_length=document.max_sequence_length,
+    )
 
 
 def _profile(name: str, document: ProfileDocument) -> Profile:
@@ -150,7 +166,7 @@ def _profile(name: str, document: ProfileDocument) -> Profile:
         max_batch_tokens=document.max_batch_tokens,
         compute_precision=document.compute_precision,
         options=None if options is None else _json_map(options, "profiles", name, "adapter_options"),
-        extends=ids.profile_name(document.extends) if document.extends else None,
+        extends=_named(ids.profile_name, document.extends, "profiles", name, "extends") if document.extends else None,
     )
 
 
@@ -167,16 +183,24 @@ def _json_map(value: Mapping[str, object], *loc: str | int) -> Mapping[str, Json
 
 
 def _key(key: object, loc: tuple[str | int, ...]) -> str:
-    if isinstance(key, str):
-        return key
-    raise WireError.at(*loc, message=f"the key {key!r} must be a string")
+    if not isinstance(key, str):
+        raise WireError.at(*loc, message=f"the key {key!r} must be a string")
+    _check_scalar(key, loc)
+    return key
 
 
-class _ids_placed:  # noqa: N801 -- reads as a statement
-    """Tells an id that may not stand as the problem of its field."""
+def _check_scalar(value: object, loc: tuple[str | int, ...]) -> None:
+    if isinstance(value, int) and not _INT_MIN <= value <= _INT_MAX:
+        raise WireError.at(*loc, message="an integer must fit in 64 bits")
+    if isinstance(value, float) and not math.isfinite(value):
+        raise WireError.at(*loc, message=f"{value} is no JSON number")
+    if isinstance(value, str) and _SURROGATE.search(value):
+        raise WireError.at(*loc, message="a string must not hold lone surrogates")
 
-    def __enter__(self) -> None: ...
 
-    def __exit__(self, _: object, error: BaseException | None, __: object) -> None:
-        if isinstance(error, ids.InvalidId):
-            raise WireError.at(error.field, message=str(error)) from error
+def _named(make: Callable[[str], T], text: str, *loc: str | int) -> T:
+    """The id that `make` checks, with a refusal told at its place in the document."""
+    try:
+        return make(text)
+    except ids.InvalidId as error:
+        raise WireError.at(*loc, message=str(error)) from error

@@ -90,7 +90,10 @@ def _check_item(index: int, item: Mapping[str, object]) -> None:
     text = item.get("text")
     if not isinstance(text, str):
         raise WireError.at("items", index, "text", message=f"must be a string, not {type(text).__name__}")
-    size = len(text.encode("utf-8", "surrogatepass"))
+    try:
+        size = len(text.encode())
+    except UnicodeEncodeError as error:
+        raise WireError.at("items", index, "text", message="must not hold lone surrogates") from error
     if size > MAX_ITEM_TEXT_BYTES:
         limit = f"must be at most {MAX_ITEM_TEXT_BYTES} bytes of UTF-8, not {size}"
         raise WireError.at("items", index, "text", message=limit)

@@ -3,7 +3,9 @@
 A peer that looks for `"nd"` as a string finds nothing: the keys are bytes, in this order.
 """
 
+import math
 from collections.abc import Mapping
+from typing import TypeGuard
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,8 +26,8 @@ Array = NDArray[np.generic]
 
 def array_to_wire(array: Array) -> Mapping[bytes, object]:
     """The map to pack for an array, in C order."""
-    if array.dtype.str not in _DTYPES:
-        raise TypeError(f"an array of {array.dtype} has no wire form")
+    if array.dtype.str not in _DTYPES or array.ndim > MAX_DIMS:
+        raise TypeError(f"an array of {array.dtype} with {array.ndim} dimensions has no wire form")
     return {
         b"nd": True,
         b"type": array.dtype.str,
@@ -36,27 +38,38 @@ def array_to_wire(array: Array) -> Mapping[bytes, object]:
 
 
 def array_from_wire(value: Mapping[object, object]) -> Array:
-    """Raises WireError on any dtype, shape or length that the format does not allow."""
-    kind, shape, data = value.get(b"type"), value.get(b"shape"), value.get(b"data")
+    """A NumPy scalar, whose map has no shape, is an array without dimensions.
+
+    Raises WireError on any dtype, shape or length that the format does not allow.
+    """
+    kind, data = value.get(b"type"), value.get(b"data")
+    shape: object = [] if value.get(b"nd") is False else value.get(b"shape")
     if value.get(b"kind") or b"complex" in value or not isinstance(kind, str) or kind not in _DTYPES:
         raise WireError.at("type", message=f"an array of type {kind!r} is not taken")
-    if not isinstance(shape, list) or len(shape) > MAX_DIMS or not all(isinstance(n, int) and n >= 0 for n in shape):
+    if not _is_shape(shape):
         raise WireError.at("shape", message=f"must be at most {MAX_DIMS} lengths, not {shape!r}")
     dtype = np.dtype(kind)
-    wanted = dtype.itemsize * int(np.prod(shape, dtype=np.int64))
+    wanted = dtype.itemsize * math.prod(shape)
     if not isinstance(data, bytes) or len(data) != wanted:
         raise WireError.at("data", message=f"must be {wanted} bytes for shape {shape}")
-    return np.frombuffer(data, dtype=dtype).reshape(shape)
+    try:
+        return np.frombuffer(data, dtype=dtype).reshape(shape)
+    except ValueError as error:  # an empty array with another length beyond what numpy can index
+        raise WireError.at("shape", message=f"{shape} is too large: {error}") from error
 
 
 def is_array(value: object) -> bool:
     return isinstance(value, Mapping) and value.get(b"nd") is True
 
 
+def _is_shape(shape: object) -> TypeGuard[list[int]]:
+    return isinstance(shape, list) and len(shape) <= MAX_DIMS and all(type(n) is int and n >= 0 for n in shape)
+
+
 def arrays_to_lists(value: object) -> object:
     """The JSON form of a decoded msgpack document: each array a nested list, each scalar its value."""
     if isinstance(value, Mapping):
-        if is_array(value):
+        if isinstance(value.get(b"nd"), bool):
             return array_from_wire(value).tolist()
         return {_text(key): arrays_to_lists(item) for key, item in value.items()}
     if isinstance(value, (list, tuple)):

@@ -1,0 +1,30 @@
+"""`sie-gateway`: the gateway as a process (§1)."""
+
+from functools import partial
+
+import trio
+
+from sie.authority.client import open_http_authority
+from sie.bus.nats import open_bus
+from sie.gateway.app import World, run
+from sie.gateway.settings import GatewaySettings
+from sie.runtime.command import service_group
+from sie.runtime.service import run_service
+from sie.runtime.world import real_machine
+from sie.telemetry.logs import logging_to_stderr
+from sie.web.server import serve_hypercorn
+
+
+def serve(settings: GatewaySettings) -> None:
+    with logging_to_stderr(level=settings.log_level, as_json=settings.log_json):
+        run_service(partial(_run, settings))
+
+
+async def _run(settings: GatewaySettings, stop: trio.Event) -> None:
+    await run(settings, World(real_machine(stop), open_bus, open_http_authority, serve_hypercorn))
+
+
+main = service_group("sie-gateway", GatewaySettings, serve, summary="Routes inference requests to workers over NATS.")
+
+if __name__ == "__main__":
+    main()

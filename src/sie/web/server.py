@@ -1,0 +1,62 @@
+"""Serving an application over HTTP until a stop event: the Protocol that a service's world holds, and Hypercorn's Trio
+worker behind it. Chosen in `__main__` only.
+"""
+
+from collections.abc import Awaitable, Callable
+from functools import partial
+from typing import Protocol
+
+import hypercorn.trio
+import trio
+from hypercorn.config import Config
+from hypercorn.typing import ASGIFramework
+
+DRAIN_S = 8.0
+"""Seconds that requests in flight have to finish once `stop` is set; what is left then is cancelled."""
+
+
+class Serve(Protocol):
+    """Returns once `stop` is set and requests in flight are done; says the bound URL through `task_status`."""
+
+    def __call__(
+        self,
+        app: ASGIFramework,
+        *,
+        host: str,
+        port: int,
+        stop: trio.Event,
+        task_status: trio.TaskStatus[str] = trio.TASK_STATUS_IGNORED,
+    ) -> Awaitable[None]: ...
+
+
+async def serve_hypercorn(
+    app: ASGIFramework,
+    *,
+    host: str,
+    port: int,
+    stop: trio.Event,
+    task_status: trio.TaskStatus[str] = trio.TASK_STATUS_IGNORED,
+) -> None:
+    async with trio.open_nursery() as nursery:
+        bound: list[str] = await nursery.start(partial(_hypercorn, app, _config(host, port), stop.wait))
+        task_status.started(bound[0])
+
+
+async def _hypercorn(
+    app: ASGIFramework,
+    config: Config,
+    shutdown_trigger: Callable[[], Awaitable[None]],
+    *,
+    task_status: trio.TaskStatus[list[str]] = trio.TASK_STATUS_IGNORED,
+) -> None:
+    await hypercorn.trio.serve(app, config, shutdown_trigger=shutdown_trigger, task_status=task_status)
+
+
+def _config(host: str, port: int) -> Config:
+    config = Config()
+    config.bind = [f"[{host}]:{port}" if ":" in host else f"{host}:{port}"]
+    config.graceful_timeout = DRAIN_S
+    config.include_server_header = False
+    config.accesslog = None
+    config.errorlog = None
+    return config

@@ -1,0 +1,266 @@
+"""The gateway's surroundings as scripts: a bus that answers JetStream, an authority, a server that calls in place."""
+
+import json
+import random
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import asynccontextmanager
+from functools import partial
+from typing import TypeVar
+
+import attrs
+import httpx2
+import trio
+import trio.testing
+from hypercorn.typing import ASGIFramework
+
+from sie.authority.client import Authority, AuthorityError
+from sie.bus.api import NO_HEADERS, Bus, Correlation, Handler, Message, NotConnected
+from sie.domain.bundle import Bundle
+from sie.domain.ids import BundleName, MachineProfile, PoolName, WorkerId
+from sie.domain.lane import Lane
+from sie.domain.registry import RegistrySnapshot
+from sie.domain.worker import ModelState, WorkerStatus
+from sie.gateway.app import World, run
+from sie.gateway.settings import GatewaySettings
+from sie.runtime.world import Machine
+from sie.wire.codec import pack
+from sie.wire.configs_api import EpochReply, ExportReply, ExportRow
+from sie.wire.documents import model_of
+from sie.wire.heartbeat import encode_heartbeat
+from sie.wire.result import WorkResult, encode_result
+from sie.wire.work import WorkItem, decode_work
+
+T = TypeVar("T")
+
+MODEL = "acme/small"
+MODEL_CONFIG: Mapping[str, object] = {
+    "sie_id": MODEL,
+    "tasks": {"encode": {"dense": {"dim": 2}}},
+    "profiles": {"default": {"adapter_path": "acme.encoders:Small", "max_batch_tokens": 64}},
+}
+BUNDLE = Bundle(BundleName("default"), ("acme.encoders",), 10)
+SNAPSHOT = RegistrySnapshot.of([BUNDLE], [model_of(MODEL_CONFIG)])
+LANE = Lane(PoolName("default"), MachineProfile("default"), BundleName("default"))
+
+
+@attrs.define
+class _Correlation:
+    bus: "ScriptedBus"
+    subject: str
+
+    def forget(self) -> None:
+        self.bus.correlated.pop(self.subject, None)
+
+
+@attrs.define
+class ScriptedBus:
+    """`on_work` decides what becomes of a work message; the default stores it and acknowledges."""
+
+    inbox: str
+    session: int = 1
+    max_payload: int = 1024 * 1024
+    published: list[Message] = attrs.field(factory=list)
+    streams: dict[str, object] = attrs.field(factory=dict)
+    correlated: dict[str, Handler] = attrs.field(factory=dict)
+    subscribed: dict[str, Handler] = attrs.field(factory=dict)
+    on_work: Callable[["ScriptedBus", Message], None] | None = None
+    _inbox_handler: Handler | None = None
+    _tokens: int = 0
+
+    @property
+    def work(self) -> list[WorkItem]:
+        return [decode_work(m.data) for m in self.published if m.subject.startswith("sie.work.")]
+
+    def publish_nowait(
+        self, subject: str, data: bytes, *, reply: str = "", headers: Mapping[str, str] = NO_HEADERS
+    ) -> None:
+        if not self.session:
+            raise NotConnected("there is no connection")
+        message = Message(subject, data, reply, headers)
+        self.published.append(message)
+        if subject.startswith("$JS.API."):
+            self.answer(message, self._api(subject.removeprefix("$JS.API."), data))
+        elif subject.startswith("sie.work."):
+            (self.on_work or store)(self, message)
+
+    def answer(self, message: Message, body: Mapping[str, object]) -> None:
+        handler = self.correlated.get(message.reply)
+        if handler is not None:
+            handler(Message(message.reply, json.dumps(body).encode()))
+
+    def deliver(self, result: WorkResult, subject: str | None = None) -> None:
+        assert self._inbox_handler is not None
+        self._inbox_handler(Message(subject or f"{self.inbox}.{result.request_id}", encode_result(result)))
+
+    def deliver_raw(self, subject: str, data: bytes) -> None:
+        assert self._inbox_handler is not None
+        self._inbox_handler(Message(subject, data))
+
+    def correlate(self, on_reply: Handler) -> Correlation:
+        self._tokens += 1
+        subject = f"{self.inbox}._ack.{self._tokens}"
+        self.correlated[subject] = on_reply
+        return _Correlation(self, subject)
+
+    def on_inbox(self, handler: Handler) -> None:
+        self._inbox_handler = handler
+
+    @asynccontextmanager
+    async def subscribe(self, subject: str, handler: Handler, *, queue: str = "") -> AsyncIterator[None]:
+        assert not queue
+        self.subscribed[subject] = handler
+        yield
+        del self.subscribed[subject]
+
+    async def wait_session(self, *, newer_than: int = 0) -> int:
+        assert self.session > newer_than, "no test waits for a session here"
+        return self.session
+
+    def heartbeat(self, status: WorkerStatus) -> None:
+        self.subscribed["sie.health.>"](Message(f"sie.health.{status.worker}", encode_heartbeat(status)))
+
+    def _api(self, call: str, data: bytes) -> Mapping[str, object]:
+        verb, _, name = call.rpartition(".")
+        if verb == "STREAM.CREATE":
+            self.streams[name] = json.loads(data)
+        if name not in self.streams:
+            return {"error": {"code": 404, "err_code": 10059, "description": "stream not found"}}
+        return {"config": self.streams[name]}
+
+
+def store(bus: ScriptedBus, message: Message) -> None:
+    bus.answer(message, {"stream": "WORK_POOL_default", "seq": len(bus.published)})
+
+
+def answer_at_once(bus: ScriptedBus, message: Message) -> None:
+    store(bus, message)
+    bus.deliver(success(decode_work(message.data)))
+
+
+def success(item: WorkItem, values: object = None) -> WorkResult:
+    blob = {"id": (item.item or {}).get("id"), "dense": {"dims": 2, "dtype": "float32", "values": values or [1.0, 2.0]}}
+    return WorkResult(
+        work_item_id=item.work_item_id,
+        request_id=item.request_id,
+        item_index=item.item_index,
+        success=True,
+        result_msgpack=pack(blob),
+        inference_ms=3.25,
+        worker_id="w1",
+    )
+
+
+def failure(item: WorkItem, code: str | None, error: str = "it broke") -> WorkResult:
+    return WorkResult(
+        work_item_id=item.work_item_id,
+        request_id=item.request_id,
+        item_index=item.item_index,
+        success=False,
+        error=error,
+        error_code=code,
+    )
+
+
+def worker(name: str = "w1", *, ready: bool = True, config_hash: str | None = None) -> WorkerStatus:
+    ours = SNAPSHOT.scoped_hash(LANE.bundle, LANE.pool)
+    return WorkerStatus(
+        WorkerId(name), LANE, config_hash or ours, ready=ready, models=(ModelState(MODEL, "loaded", "ready"),)
+    )
+
+
+@attrs.define
+class ScriptedAuthority:
+    """`calls` records the order; the first `failures` calls fail."""
+
+    calls: list[str] = attrs.field(factory=list)
+    failures: int = 0
+    rows: tuple[ExportRow, ...] = (ExportRow(model_id=MODEL, model_config=MODEL_CONFIG),)
+
+    async def read_epoch(self) -> EpochReply:
+        self._call("epoch")
+        return EpochReply(epoch=3)
+
+    async def read_bundles(self) -> tuple[Bundle, ...]:
+        self._call("bundles")
+        return (BUNDLE,)
+
+    async def read_export(self) -> ExportReply:
+        self._call("export")
+        return ExportReply(epoch=3, models=self.rows)
+
+    def _call(self, name: str) -> None:
+        self.calls.append(name)
+        if self.failures:
+            self.failures -= 1
+            raise AuthorityError(f"{name}: not there yet")
+
+
+async def in_place(work: Callable[[], T], /) -> T:
+    return work()
+
+
+@attrs.define
+class Gateway:
+    """A running gateway with the client that calls it in place."""
+
+    bus: ScriptedBus
+    client: httpx2.AsyncClient
+    authority: ScriptedAuthority
+    stop: trio.Event
+
+    async def encode(self, *texts: str) -> httpx2.Response:
+        return await self.client.post(f"/v1/encode/{MODEL}", json={"items": [{"text": text} for text in texts]})
+
+
+@asynccontextmanager
+async def open_gateway(
+    *,
+    session: int = 1,
+    authority: ScriptedAuthority | None = None,
+    with_worker: bool = True,
+    settings: GatewaySettings | None = None,
+    on_work: Callable[[ScriptedBus, Message], None] | None = None,
+) -> AsyncIterator[Gateway]:
+    """The real `run` with everything outside it scripted; the bootstrap is over when this is entered."""
+    source = authority or ScriptedAuthority()
+    buses: list[ScriptedBus] = []
+    apps: list[ASGIFramework] = []
+    stop = trio.Event()
+
+    @asynccontextmanager
+    async def open_bus(url: str, *, inbox: str, name: str) -> AsyncIterator[Bus]:
+        assert url
+        assert name
+        buses.append(ScriptedBus(inbox, session, on_work=on_work))
+        yield buses[0]
+
+    @asynccontextmanager
+    async def open_authority(base_url: str, token: str | None) -> AsyncIterator[Authority]:
+        assert base_url
+        assert token is None
+        yield source
+
+    async def serve(
+        app: ASGIFramework,
+        *,
+        host: str,
+        port: int,
+        stop: trio.Event,
+        task_status: trio.TaskStatus[str] = trio.TASK_STATUS_IGNORED,
+    ) -> None:
+        apps.append(app)
+        task_status.started(f"http://{host}:{port}")
+        await stop.wait()
+
+    machine = Machine(lambda: 1_000_000.0 + trio.current_time(), random.Random(7), in_place, stop)
+    world = World(machine, open_bus, open_authority, serve)
+    used = settings or GatewaySettings(config_service_url="http://config", request_timeout_s=30.0)
+    async with trio.open_nursery() as nursery:
+        await nursery.start(partial(run, used, world))
+        await trio.testing.wait_all_tasks_blocked()
+        if with_worker:
+            buses[0].heartbeat(worker())
+        transport = httpx2.ASGITransport(app=apps[0], raise_app_exceptions=True)  # type: ignore[arg-type]  # ASGI in TypedDicts
+        async with httpx2.AsyncClient(transport=transport, base_url="http://gateway") as client:
+            yield Gateway(buses[0], client, source, stop)
+        stop.set()
