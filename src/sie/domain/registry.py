@@ -15,7 +15,7 @@ from sie.domain.bundle_hash import (
     bundles_hash,
     serves,
 )
-from sie.domain.ids import BundleName, ModelId, PoolName, ProfileName
+from sie.domain.ids import DEFAULT_PROFILE, BundleName, ModelId, PoolName, ProfileName
 from sie.domain.model import Model
 
 
@@ -64,7 +64,8 @@ class RegistrySnapshot:
         return cls.of((), ())
 
     def find(self, serving_id: str) -> ServingName | None:
-        return self.serving.get(serving_id.lower())
+        """Case does not count, and `model:default` is the model (§16.1)."""
+        return self.serving.get(serving_id.lower().removesuffix(f":{DEFAULT_PROFILE}"))
 
     def scoped_hash(self, bundle: BundleName, pool: PoolName) -> BundleHash | None:
         """What a worker of that bundle and queue pool must report (§7)."""
