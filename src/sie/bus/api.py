@@ -1,7 +1,8 @@
 """What a service may ask of core NATS (§8): values, errors and one small Protocol per role.
 
-`sie.bus.nats.open_bus` is the real thing; the JetStream calls of `sie.bus.jetstream` are written on these Protocols alone.
-Handlers are plain functions that the bus calls as messages arrive: they must not block, and an error in one ends the bus.
+`sie.bus.nats.open_bus` is the real thing; the JetStream calls of `sie.bus.jetstream` are written on these Protocols
+alone. Handlers are plain functions that the bus calls as messages arrive: they must not block, and an error in one ends
+the bus.
 """
 
 from collections.abc import Callable, Mapping
@@ -24,7 +25,7 @@ class Message:
 
     @property
     def status(self) -> str:
-        """The server's inline status (`"503"` no responders, `"404"`, `"408"`, `"409"` on pulls), `""` on ordinary messages."""
+        """The server's inline status (`"503"` no responders; `"404"`, `"408"`, `"409"` on pulls), `""` on messages."""
         return self.headers.get("Status", "")
 
 
@@ -47,7 +48,9 @@ class MessageTooLarge(BusError):
     """Payload and headers together exceed the broker's max_payload, which would close the whole connection."""
 
     def __init__(self, subject: str, size_bytes: int, max_bytes: int) -> None:
-        super().__init__(f"message of {size_bytes} bytes on {subject} exceeds the broker's max_payload of {max_bytes} bytes")
+        super().__init__(
+            f"message of {size_bytes} bytes on {subject} exceeds the broker's max_payload of {max_bytes} bytes"
+        )
         self.size_bytes = size_bytes
         self.max_bytes = max_bytes
 
@@ -70,7 +73,11 @@ class Correlation(Protocol):
 
 
 class Publisher(Protocol):
-    """Fire and forget; `publish_nowait` raises NotConnected, OutboxFull or MessageTooLarge and then nothing was sent."""
+    """Fire and forget, as safe as the connection: what waits in the outbox when that breaks is lost with it.
+
+    `publish_nowait` raises NotConnected, OutboxFull or MessageTooLarge, ValueError on a subject or header that cannot
+    be sent at all; and then nothing was sent.
+    """
 
     @property
     def max_payload(self) -> int: ...
@@ -81,13 +88,17 @@ class Publisher(Protocol):
 
 
 class Subscriber(Protocol):
-    """A subscription lives as long as its `async with`, through every reconnect; entering it never waits for the broker."""
+    """A subscription lives as long as its `async with`, through every reconnect; entering never waits for the broker.
+
+    What is published after entering reaches the broker after the subscription. Leaving waits shortly for the broker to
+    stop: what it had sent by then still reaches the handler, nothing does after the block.
+    """
 
     def subscribe(self, subject: str, handler: Handler, *, queue: str = "") -> AbstractAsyncContextManager[None]: ...
 
 
 class Replies(Protocol):
-    """The one wildcard inbox `{inbox}.>`: `correlate` hands out `{inbox}._ack.{n}`, all else goes to the inbox handler."""
+    """The one wildcard inbox `{inbox}.>`: `correlate` hands out `{inbox}._ack.{n}`, the inbox handler has all else."""
 
     @property
     def inbox(self) -> str: ...
@@ -100,7 +111,10 @@ class Replies(Protocol):
 
 
 class Sessions(Protocol):
-    """A session is one unbroken connection, numbered from 1; streams in memory may be gone in the next one."""
+    """A session is one unbroken connection, numbered from 1; streams in memory may be gone in the next one.
+
+    When a session's number shows, every subscription made so far stands at the broker.
+    """
 
     @property
     def session(self) -> int:
@@ -114,3 +128,9 @@ class Sessions(Protocol):
 
 class Bus(Publisher, Subscriber, Replies, Sessions, Protocol):
     """Everything one service holds of the broker."""
+
+
+class OpenBus(Protocol):
+    """How a service's world opens its bus, without waiting for the broker; `sie.bus.nats.open_bus` is the real one."""
+
+    def __call__(self, url: str, *, inbox: str, name: str) -> AbstractAsyncContextManager[Bus]: ...

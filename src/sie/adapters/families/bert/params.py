@@ -1,0 +1,74 @@
+"""A published BERT checkpoint's names onto `modeling.Bert`.
+
+Accepts the `bert.` prefix of checkpoints with a head and the gamma/beta of the oldest ones. What a checkpoint may
+hold and this encoder does not use is named here; anything else left over is refused by `checkpoint.read_tensors`.
+"""
+
+import re
+from collections.abc import Sequence
+from pathlib import Path
+
+import attrs
+import jax
+from flax import nnx
+
+from sie.adapters.checkpoint import read_tensors
+from sie.adapters.families.bert.config import BertConfig
+from sie.adapters.families.bert.modeling import Bert
+
+# Paths in `modeling.Bert` and the published names they stand for; the first that matches is taken.
+_PUBLISHED: Sequence[tuple[str, str]] = (
+    (r"embeddings\.(word|position|token_type)\.", r"embeddings.\1_embeddings."),
+    (r"embeddings\.norm\.", r"embeddings.LayerNorm."),
+    (r"layers\.(\d+)\.attention\.(query|key|value)\.", r"encoder.layer.\1.attention.self.\2."),
+    (r"layers\.(\d+)\.attention\.output\.", r"encoder.layer.\1.attention.output.dense."),
+    (r"layers\.(\d+)\.attention_norm\.", r"encoder.layer.\1.attention.output.LayerNorm."),
+    (r"layers\.(\d+)\.(intermediate|output)\.", r"encoder.layer.\1.\2.dense."),
+    (r"layers\.(\d+)\.output_norm\.", r"encoder.layer.\1.output.LayerNorm."),
+)
+# A constant buffer, and the layer that a classifier puts on the first token.
+_UNUSED = frozenset({"embeddings.position_ids", "pooler.dense.weight", "pooler.dense.bias"})
+_OLD_NAMES = {"gamma": "weight", "beta": "bias"}
+
+
+@attrs.frozen
+class Network:
+    """`Bert` taken apart: `assembled` puts its leaves, in the order of `shapes`, back into the module."""
+
+    structure: jax.tree_util.PyTreeDef
+    shapes: dict[str, tuple[int, ...]]
+
+    def assembled(self, leaves: Sequence[jax.Array]) -> Bert:
+        network = jax.tree.unflatten(self.structure, leaves)
+        assert isinstance(network, Bert)
+        return network
+
+
+def network_of(config: BertConfig) -> Network:
+    """Traced for its shapes alone: making random weights first would take seconds."""
+    leaves, structure = jax.tree_util.tree_flatten_with_path(nnx.eval_shape(lambda: Bert(config)))
+    shapes = {
+        published_name(jax.tree_util.keystr(path, simple=True, separator=".")): leaf.shape for path, leaf in leaves
+    }
+    return Network(structure, shapes)
+
+
+def load_leaves(network: Network, folder: Path) -> list[jax.Array]:
+    """The checkpoint on the default device, in the order of `network.shapes`."""
+    tensors = read_tensors(folder, network.shapes, canonical=_canonical, unused=_UNUSED)
+    return list(jax.device_put([tensors[name] for name in network.shapes]))
+
+
+def published_name(path: str) -> str:
+    """`layers.0.attention.query.weight.value` is `encoder.layer.0.attention.self.query.weight`."""
+    path = path.removesuffix(".value")
+    for pattern, replacement in _PUBLISHED:
+        name, matched = re.subn(rf"^{pattern}", replacement, path)
+        if matched:
+            return name
+    raise ValueError(f"modeling.Bert has a parameter without a published name: {path}")
+
+
+def _canonical(name: str) -> str:
+    stem, _, last = name.removeprefix("bert.").rpartition(".")
+    return f"{stem}.{_OLD_NAMES.get(last, last)}"

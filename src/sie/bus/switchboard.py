@@ -1,0 +1,140 @@
+"""What does a service hold of the broker, whatever carries it (§8)? Subscriptions, the inbox, the line of the moment.
+
+Everything of `sie.bus.api.Bus` is here; `sie.bus.nats` puts real connections under it, one after another.
+"""
+
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from itertools import count
+from typing import Protocol
+
+import attrs
+import trio
+
+from sie.bus.api import NO_HEADERS, Correlation, Handler, Message, NotConnected
+from sie.bus.inbox import Inbox
+from sie.bus.limits import check_pattern, checked_size
+from sie.bus.outbox import Outbox, Publish
+
+DEFAULT_MAX_PAYLOAD = 1024 * 1024  # nats-server's own default, until a broker has said otherwise
+UNSUBSCRIBE_S = 1.0  # a round trip; whoever leaves a subscription waits no longer than this
+INBOX_NUMBER = 0
+
+
+@attrs.define(eq=False)
+class Subscription:
+    """Remembered until its block is left, and made anew on every line."""
+
+    pattern: str
+    handler: Handler
+    queue: str = ""
+    live: bool = True
+
+
+class Line(Protocol):
+    """One unbroken connection, with every subscription made on it before it is opened to callers."""
+
+    @property
+    def number(self) -> int: ...
+
+    @property
+    def is_connected(self) -> bool: ...
+
+    @property
+    def max_payload(self) -> int: ...
+
+    @property
+    def outbox(self) -> Outbox: ...
+
+    async def stop(self, number: int) -> None:
+        """End a subscription at the broker; return when what it had sent by then has been delivered."""
+        ...
+
+
+class Switchboard:
+    """`Bus`, given lines by its owner."""
+
+    def __init__(self, inbox: str) -> None:
+        self._inbox = Inbox(inbox)
+        check_pattern(self._inbox.pattern)
+        self.subscriptions = {INBOX_NUMBER: Subscription(self._inbox.pattern, self._inbox.receive)}
+        self._numbers = count(INBOX_NUMBER + 1)
+        self._line: Line | None = None
+        self._line_opened = trio.Event()
+        self._max_payload = DEFAULT_MAX_PAYLOAD
+        self.body = trio.CancelScope()  # the block that uses the bus; a failing handler cancels it
+        self.failure: Exception | None = None
+
+    @property
+    def max_payload(self) -> int:
+        return self._max_payload
+
+    def publish_nowait(
+        self, subject: str, data: bytes, *, reply: str = "", headers: Mapping[str, str] = NO_HEADERS
+    ) -> None:
+        line = self._line
+        if line is None or not line.is_connected:
+            raise NotConnected(f"no connection to the broker: nothing sent on {subject}")
+        size = checked_size(subject, data, reply, headers, self._max_payload)
+        line.outbox.publish(Publish(subject, data, reply, headers, size))
+
+    @asynccontextmanager
+    async def subscribe(self, subject: str, handler: Handler, *, queue: str = "") -> AsyncIterator[None]:
+        check_pattern(subject, queue)
+        number = next(self._numbers)
+        subscription = self.subscriptions[number] = Subscription(subject, handler, queue)
+        if self._line is not None:
+            self._line.outbox.subscribe(number)
+        try:
+            yield
+        finally:
+            del self.subscriptions[number]  # no later line makes it again
+            if self._line is not None:
+                with trio.move_on_after(UNSUBSCRIBE_S, shield=True):
+                    await self._line.stop(number)
+            subscription.live = False
+
+    @property
+    def inbox(self) -> str:
+        return self._inbox.prefix
+
+    def correlate(self, on_reply: Handler) -> Correlation:
+        return self._inbox.correlate(on_reply)
+
+    def on_inbox(self, handler: Handler) -> None:
+        self._inbox.on_inbox(handler)
+
+    @property
+    def session(self) -> int:
+        line = self._line
+        return line.number if line is not None and line.is_connected else 0
+
+    async def wait_session(self, *, newer_than: int = 0) -> int:
+        await trio.lowlevel.checkpoint()
+        while self.session <= newer_than:
+            await self._line_opened.wait()
+        return self.session
+
+    def open_line(self, line: Line, made: frozenset[int]) -> None:
+        """From here on callers use this line. What was subscribed while the owner made `made` goes first."""
+        self._line, self._max_payload = line, line.max_payload
+        for number in self.subscriptions.keys() - made:
+            line.outbox.subscribe(number)
+        self._line_opened.set()
+        self._line_opened = trio.Event()
+
+    def close_line(self) -> None:
+        self._line = None
+
+    def deliver(self, subscription: Subscription, message: Message) -> None:
+        """Call the handler. Whatever it raises ends the bus, and nothing is delivered after that."""
+        if not subscription.live or self.failure is not None:
+            return
+        try:
+            subscription.handler(message)
+        except Exception as error:  # it belongs to whoever holds the bus, not to the library that called us
+            self.fail(error)
+
+    def fail(self, error: Exception) -> None:
+        self.failure = self.failure or error
+        self.body.cancel()
