@@ -4,6 +4,7 @@ Only the wheel with the pinned sha256 is taken, without its dependencies, and on
 of the package is imported or installed.
 """
 
+import importlib.metadata
 import importlib.util
 import os
 import shutil
@@ -55,17 +56,25 @@ class PackageSource:
         return self.cache_dir / "packages" / f"{self.folder.parts[0]}-{self.wheel_sha256[:16]}"
 
     def find(self) -> Path | Sequence[Absent]:
+        installed, unpacked = self._look_in_environment(), look_in(self.unpacked)
+        if isinstance(installed, Path):
+            return installed
+        return unpacked if isinstance(unpacked, Path) else [installed, unpacked]
+
+    def _look_in_environment(self) -> Path | Absent:
         """`find_spec` of a top-level name looks for the package and does not run it."""
+        name, _, wanted = self.requirement.partition("==")
+        try:
+            version = importlib.metadata.version(name)
+        except importlib.metadata.PackageNotFoundError:
+            return Absent(f"package {self.requirement}", "not installed")
+        if version != wanted:
+            return Absent(f"package {self.requirement}", f"version {version} is installed")
         spec = importlib.util.find_spec(self.folder.parts[0])
         roots = list(spec.submodule_search_locations or ()) if spec else []
-        absent: list[Absent] = [] if roots else [Absent(f"package {self.requirement}", "not installed")]
-        for folder in (*(Path(root, *self.folder.parts[1:]) for root in roots), self.unpacked):
-            match look_in(folder):
-                case Path() as found:
-                    return found
-                case Absent() as missing:
-                    absent.append(missing)
-        return absent
+        if not roots:
+            return Absent(f"package {self.requirement}", f"installed without {self.folder.parts[0]}")
+        return look_in(Path(roots[0], *self.folder.parts[1:]))
 
     def fetch(self, report: Report) -> Path:
         """Safe with several processes at once: each works in a folder of its own, and renames it into place."""

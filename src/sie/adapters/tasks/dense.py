@@ -41,10 +41,10 @@ class DenseOptions:
 
 
 class NonFiniteVector(Exception):
-    """The network answered NaN or infinity for one input: its weights are broken, or overflow on it."""
+    """The network answered NaN or infinity: its weights are broken, or overflow on a text. It spreads within a row."""
 
     def __init__(self, index: int) -> None:
-        super().__init__(f"the vector of input {index} is not finite")
+        super().__init__(f"input {index}, or a text that shares its row, has a vector that is not finite")
         self.index = index
 
 
