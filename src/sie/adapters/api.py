@@ -66,12 +66,16 @@ class Encoded:
 
 
 class Encoder(Protocol):
-    """A loaded model that encodes; called from one thread at a time."""
+    """A loaded model that encodes; `encode` is called from one thread at a time."""
 
     @property
     def dims(self) -> int: ...
 
     def encode(self, inputs: Sequence[EncodeInput]) -> Encoded: ...
+
+    def warm_up(self) -> None:
+        """Do ahead of time what a first request would otherwise pay for; called once, perhaps beside an `encode`."""
+        ...
 
 
 class AdapterFactory(Protocol):
@@ -81,7 +85,7 @@ class AdapterFactory(Protocol):
 
 
 class LoadFailed(Exception):
-    """A model cannot be loaded. `error_class` is one of wire-facts 1.7; `permanent` says that trying again cannot help."""
+    """A model cannot be loaded. `error_class` is one of wire-facts 1.7; `permanent`: trying again cannot help."""
 
     def __init__(self, message: str, *, error_class: str, permanent: bool) -> None:
         super().__init__(message)

@@ -1,63 +1,68 @@
-"""Programs compiled ahead of time, one per bucket, and kept on disk between processes.
+"""Programs compiled ahead of time, one per bucket; `program_store` keeps them between processes.
 
-A load compiles every bucket, so no request ever waits for a compiler; a restart finds the programs in the cache and
-only traces. XLA compiles outside the interpreter lock, so buckets compile in threads while the next one is traced.
+A load compiles every bucket, so no request ever waits for a compiler. XLA compiles outside the interpreter lock, so
+buckets compile in threads while the next one is traced. JAX's own disk cache is off: an executable that comes out of it
+cannot be serialized again (on CPU its functions are then missing), and whoever set its variables would break our store.
 """
 
 import hashlib
 import platform
-from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from functools import cache
 from pathlib import Path
 
 import jax
-from jax.stages import Compiled
 
 from sie.adapters.api import LoadFailed, Progress, Report
 from sie.adapters.packing import Bucket
 from sie.adapters.rows import empty_tokens
+from sie.adapters.stages import Program, Programs, Stages, Weights
 
-# (leaves, tokens [3, rows, length]) to [rows, segments, dims]
-Program = Callable[[Sequence[jax.Array], jax.Array], jax.Array]
-
-_COMPILE_THREADS = 2  # enough to hide the compiler behind tracing, which holds the interpreter lock
+_THREADS = 2  # enough to hide the compiler behind tracing, which holds the interpreter lock
 
 
-def use_compile_cache(cache_dir: Path) -> None:
-    """Process-wide, and read by JAX at its first compilation: the first model loaded decides where the cache is."""
-    settings: Mapping[str, str | int] = {
-        "jax_compilation_cache_dir": str(cache_dir / f"xla-{_machine()}"),
-        # by default programs that compile quickly, such as small buckets, are not kept
-        "jax_persistent_cache_min_compile_time_secs": 0,
-        "jax_persistent_cache_min_entry_size_bytes": -1,
-    }
-    for name, value in settings.items():
-        jax.config.update(name, value)  # type: ignore[no-untyped-call]  # jax leaves this one without annotations
-
-
-def compile_buckets(
-    program: Program, leaves: Sequence[jax.Array], buckets: Sequence[Bucket], report: Report
-) -> Mapping[Bucket, Compiled]:
-    """`report` is called from the calling thread only."""
-    jitted = jax.jit(program)
+def compile_buckets(stages: Stages, weights: Weights, buckets: Sequence[Bucket], report: Report) -> Programs:
+    """`report` is called from the calling thread only. Raises LoadFailed."""
+    jax.config.update("jax_enable_compilation_cache", False)  # type: ignore[no-untyped-call]  # jax leaves it untyped
     report(Progress("compiling", 0, len(buckets)))
-    compiled: dict[Bucket, Compiled] = {}
+    compiled: dict[Bucket, Program] = {}
     try:
-        with ThreadPoolExecutor(_COMPILE_THREADS, thread_name_prefix="compile") as pool:
-            compiling = [pool.submit(jitted.lower(leaves, empty_tokens(bucket)).compile) for bucket in buckets]
-            for bucket, future in zip(buckets, compiling, strict=True):
-                compiled[bucket] = future.result()
+        with ThreadPoolExecutor(_THREADS, thread_name_prefix="compile") as pool:
+            compiling = {pool.submit(_compile, stages, weights, bucket): bucket for bucket in buckets}
+            for future in as_completed(compiling):
+                compiled[compiling[future]] = future.result()
                 report(Progress("compiling", len(compiled), len(buckets)))
     except jax.errors.JaxRuntimeError as error:
         exhausted = "RESOURCE_EXHAUSTED" in str(error)
         error_class = "OOM" if exhausted else "ENGINE"
         raise LoadFailed(f"compilation failed: {error}", error_class=error_class, permanent=False) from error
-    return compiled
+    return {bucket: compiled[bucket] for bucket in buckets}
 
 
-def _machine() -> str:
+def warm_up(programs: Programs, weights: Weights) -> None:
+    """Run each stage once: XLA builds a program's CPU kernels when it first runs, and no request shall pay for that."""
+    for bucket, program in programs.items():
+        tokens = empty_tokens(bucket)
+        states, bias = program.enter(weights.enter, tokens)
+        warmed: jax.Array = program.leave(program.layer(weights.layers[0], states, bias), tokens)
+        warmed.block_until_ready()
+
+
+@cache
+def machine() -> str:
     """A program compiled for one CPU's instructions may crash another; caches on a shared disk must not be mixed."""
     cpuinfo = Path("/proc/cpuinfo")
     lines = cpuinfo.read_text().splitlines() if cpuinfo.exists() else []
     features = next((line for line in lines if line.startswith(("flags", "Features"))), "")
     return f"{platform.machine()}-{hashlib.sha256(features.encode()).hexdigest()[:8]}"
+
+
+def _compile(stages: Stages, weights: Weights, bucket: Bucket) -> Program:
+    tokens, layer = empty_tokens(bucket), weights.layers[0]
+    states, bias = jax.eval_shape(stages.enter, weights.enter, tokens)
+    return Program(
+        enter=jax.jit(stages.enter).lower(weights.enter, tokens).compile(),
+        layer=jax.jit(stages.layer).lower(layer, states, bias).compile(),
+        leave=jax.jit(stages.leave).lower(states, tokens).compile(),
+    )

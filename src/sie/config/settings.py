@@ -2,7 +2,7 @@
 
 import attrs
 
-from sie.runtime.settings import setting
+from sie.runtime.settings import LogLevel, setting
 
 
 @attrs.frozen
@@ -24,5 +24,5 @@ class ConfigSettings:
     restore: bool = setting(
         False, env="SIE_CONFIG_RESTORE", flags=("--restore",), help="Load the store's models at start"
     )
-    log_level: str = setting("info", env="SIE_LOG_LEVEL", flags=("-l", "--log-level"), help="Least level to log")
+    log_level: LogLevel = setting("info", env="SIE_LOG_LEVEL", flags=("-l", "--log-level"), help="Least level to log")
     log_json: bool = setting(False, env="SIE_LOG_JSON", flags=("--json-logs",), help="Log JSON lines")

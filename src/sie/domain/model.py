@@ -16,14 +16,6 @@ _NO_PROFILES: Mapping[ProfileName, "Profile"] = {}
 
 
 @attrs.frozen
-class AdapterOptions:
-    """`loadtime` decides what is loaded, `runtime` how a request is run; both are free maps of the adapter's own."""
-
-    loadtime: Mapping[str, Json] = attrs.field(factory=dict)
-    runtime: Mapping[str, Json] = attrs.field(factory=dict)
-
-
-@attrs.frozen
 class Profile:
     """One way to run a model, as written; `Model.effective` resolves `extends`. `options` is the raw map, as hashed."""
 

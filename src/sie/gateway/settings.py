@@ -3,7 +3,7 @@
 import attrs
 
 from sie.bus.jetstream_api import Storage
-from sie.runtime.settings import setting
+from sie.runtime.settings import LogLevel, setting
 
 
 @attrs.frozen
@@ -25,5 +25,5 @@ class GatewaySettings:
     stream_storage: Storage = setting("memory", env="SIE_STREAM_STORAGE", help="Where work streams live")
     stream_replicas: int = setting(1, env="SIE_STREAM_REPLICAS", help="Copies of each work stream")
     stream_max_age_s: int = setting(1800, env="SIE_STREAM_MAX_AGE_S", help="Seconds that unfinished work is kept")
-    log_level: str = setting("info", env="SIE_LOG_LEVEL", flags=("-l", "--log-level"), help="Least level to log")
+    log_level: LogLevel = setting("info", env="SIE_LOG_LEVEL", flags=("-l", "--log-level"), help="Least level to log")
     log_json: bool = setting(False, env="SIE_LOG_JSON", flags=("--json-logs",), help="Log JSON lines")

@@ -13,7 +13,7 @@ _FALSE = frozenset({"false", "0", "no", "off", ""})
 
 @attrs.frozen
 class Kind:
-    """`parse` takes a string, or what YAML made of it, and raises ValueError or TypeError; `name` says what it wants."""
+    """`parse` takes a string, or what YAML made of it, and raises ValueError or TypeError; `name` is for messages."""
 
     name: str
     parse: Callable[[object], object]

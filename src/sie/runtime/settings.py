@@ -4,10 +4,11 @@ A service lists its settings once, as an attrs class of `setting(...)` fields; f
 `--print-config` are made from that class. A value may also stand in a file that `NAME_FILE` names, as secrets do.
 """
 
+import re
 import typing
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Generic, TypeVar
+from typing import Generic, Literal, TypeVar
 
 import attrs
 import yaml
@@ -18,7 +19,9 @@ from sie.runtime.variables import VARIABLES
 S = TypeVar("S", bound=attrs.AttrsInstance)
 D = TypeVar("D")
 Origin = str
+LogLevel = Literal["debug", "info", "warning", "error"]
 MASK = "********"
+_USERINFO = re.compile(r"//[^/@\s]+@")
 
 
 @attrs.frozen
@@ -50,10 +53,10 @@ class Resolved(Generic[S]):
     unknown: tuple[str, ...]
 
     def lines(self) -> Iterator[str]:
-        """One line a setting, for people: variable, value, origin. Secrets are masked."""
+        """One line a setting, for people: variable, value, origin. Secrets are masked, also those inside a URL."""
         for field in fields(type(self.settings)):
             value = getattr(self.settings, field.name)
-            text = MASK if field.setting.secret and value else shown(value)
+            text = MASK if field.setting.secret and value else _USERINFO.sub(f"//{MASK}@", shown(value))
             yield f"{field.setting.env}={text}  # {self.origins[field.name]}"
 
 

@@ -74,7 +74,7 @@ def text_reply(text: str, *, status: int = 200) -> Reply:
 
 def to_yaml(value: Mapping[str, object]) -> str:
     """Block style, keys in alphabetical order (wire-facts 3.2)."""
-    text: str = yaml.safe_dump(json.loads(json.dumps(value)), sort_keys=True, allow_unicode=True)
+    text: str = yaml.safe_dump(json.loads(json.dumps(value)), sort_keys=True)
     return text
 
 

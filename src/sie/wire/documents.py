@@ -23,8 +23,6 @@ MAX_NESTING = 64
 """Levels of maps and lists in one document: far more than any needs, far fewer than exhaust the stack."""
 _INT_MIN, _INT_MAX = -(2**63), 2**64 - 1
 _SURROGATE = re.compile("[\ud800-\udfff]")
-_YAML_ERRORS = (yaml.YAMLError, ValueError, KeyError, AttributeError, RecursionError)
-"""What PyYAML raises: beside its own errors, whatever its constructors met (`2020-13-45`, `!!bool x`)."""
 
 
 @attrs.frozen
@@ -104,7 +102,7 @@ def load_yaml(text: str) -> object:
     try:
         aliased = any(isinstance(event, yaml.AliasEvent) for event in yaml.parse(text, Loader=yaml.CSafeLoader))
         value: object = None if aliased else yaml.load(text, Loader=yaml.CSafeLoader)
-    except _YAML_ERRORS as error:
+    except Exception as error:  # PyYAML's own, and whatever its constructors met (`2020-13-45`, `!!bool x`)
         raise WireError.at(message=f"not a YAML document: {error}") from error
     if aliased:
         raise WireError.at(message="YAML aliases are not taken")

@@ -1,5 +1,6 @@
 """A tiny random BERT through the whole path: tokenizer, packing, network, pooling."""
 
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -7,7 +8,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from sie.adapters.api import EncodeInput, LoadFailed
+from sie.adapters.api import EncodeInput, LoadFailed, Progress
 from tests.adapters.checkpoints import TINY, Tensors, spec_for, tiny_tensors, write_checkpoint, write_shards
 
 if TYPE_CHECKING:
@@ -128,3 +129,56 @@ def test_a_length_over_the_position_table_is_refused(loader: Loader, tmp_path: P
     short = write_checkpoint(tmp_path / "short", config={**TINY, "max_position_embeddings": 16})
     with pytest.raises(LoadFailed, match="max_sequence_length 30 is over the model's 16 positions"):
         loader.load(short)
+
+
+def test_a_cold_load_tells_each_bucket_and_a_warm_one_runs_the_same_programs(
+    dense: "Dense", tiny: Path, tmp_path: Path
+) -> None:
+    cold, warm = _Reported(dense, tiny, tmp_path / "cache"), _Reported(dense, tiny, tmp_path / "cache")
+    first, second = cold.load(), warm.load()
+    total = cold.reports[-1].total
+    assert cold.reports == [Progress("loading"), *(Progress("compiling", done, total) for done in range(total + 1))]
+    assert warm.reports == [Progress("loading")]
+    second.warm_up()
+    assert np.array_equal(_vectors(first), _vectors(second))
+
+
+@pytest.mark.parametrize("damage", [b"", b"x" * 200], ids=["emptied", "overwritten"])
+def test_damaged_programs_are_compiled_anew(
+    dense: "Dense", tiny: Path, tmp_path: Path, damage: bytes, caplog: pytest.LogCaptureFixture
+) -> None:
+    before = _vectors(_Reported(dense, tiny, tmp_path).load())
+    (stored,) = [path for folder in tmp_path.glob("programs-*") for path in folder.iterdir()]
+    stored.write_bytes(damage)
+    again = _Reported(dense, tiny, tmp_path)
+    assert np.array_equal(_vectors(again.load()), before)
+    assert again.reports[-1].phase == "compiling"
+    assert "stored programs cannot be used" in caplog.text
+    assert len(stored.read_bytes()) > len(damage)
+
+
+def test_programs_unused_for_long_are_dropped_when_others_are_stored(
+    dense: "Dense", tiny: Path, tmp_path: Path
+) -> None:
+    _Reported(dense, tiny, tmp_path).load()
+    (stored,) = [path for folder in tmp_path.glob("programs-*") for path in folder.iterdir()]
+    os.utime(stored, (0, 0))
+    _Reported(dense, tiny, tmp_path).load(normalize=False)
+    (kept,) = stored.parent.iterdir()
+    assert kept != stored
+
+
+class _Reported:
+    """One load, with what it told."""
+
+    def __init__(self, dense: "Dense", folder: Path, cache_dir: Path) -> None:
+        self.dense, self.folder, self.cache_dir = dense, folder, cache_dir
+        self.reports: list[Progress] = []
+
+    def load(self, **runtime: object) -> "DenseEncoder":
+        spec = spec_for(self.folder, runtime=runtime)
+        return self.dense.load(spec, cache_dir=str(self.cache_dir), report=self.reports.append)
+
+
+def _vectors(encoder: "DenseEncoder") -> NDArray[np.float32]:
+    return np.stack([row.dense for row in encoder.encode([EncodeInput(text) for text in TEXTS]).rows])

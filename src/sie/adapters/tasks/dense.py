@@ -8,6 +8,7 @@ import os
 import time
 from collections import deque
 from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Self
 
@@ -15,16 +16,17 @@ import attrs
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jax.stages import Compiled
 from numpy.typing import NDArray
 from tokenizers import Tokenizer
 
 from sie.adapters.api import Encoded, EncodedRow, EncodeInput, LoadFailed, ModelSpec, Progress, Report
-from sie.adapters.compile import Program, compile_buckets, use_compile_cache
+from sie.adapters.compile import compile_buckets, warm_up
 from sie.adapters.families.bert.config import BertConfig, read_config
-from sie.adapters.families.bert.params import Network, load_leaves, network_of
+from sie.adapters.families.bert.params import load_weights
 from sie.adapters.packing import Batch, Bucket, ladder, plan_batches
+from sie.adapters.program_store import ProgramStore, Stored
 from sie.adapters.rows import pack_tokens, slots
+from sie.adapters.stages import Programs, Weights
 from sie.adapters.tokenizing import open_tokenizer, sentence_limit, token_ids
 from sie.adapters.weights import offline_by_environment, resolve_checkpoint
 
@@ -51,12 +53,10 @@ class NonFiniteVector(Exception):
 class DenseEncoder:
     """An `Encoder` for the models whose checkpoint is a BERT."""
 
-    def __init__(
-        self, tokenizer: Tokenizer, programs: Mapping[Bucket, Compiled], leaves: Sequence[jax.Array], dims: int
-    ) -> None:
+    def __init__(self, tokenizer: Tokenizer, programs: Programs, weights: Weights, dims: int) -> None:
         self._tokenizer = tokenizer
         self._programs = programs
-        self._leaves = leaves
+        self._weights = weights
         self._dims = dims
 
     @classmethod
@@ -68,11 +68,11 @@ class DenseEncoder:
         config = read_config(folder)
         max_length = _max_length(spec, folder, config)
         tokenizer = open_tokenizer(folder, vocab_size=config.vocab_size, max_length=max_length)
-        use_compile_cache(cache)
-        network = network_of(config)
-        leaves = load_leaves(network, folder)
-        programs = compile_buckets(dense_program(network, options), leaves, ladder(max_length), report)
-        return cls(tokenizer, programs, leaves, config.hidden_size)
+        store = ProgramStore.of(cache, _made_from(config, options, max_length))
+        stored = store.load()
+        if stored is None:
+            return cls(tokenizer, *_compiled(store, folder, config, options, max_length, report), config.hidden_size)
+        return cls(tokenizer, stored.programs, load_weights(folder, stored.layout), config.hidden_size)
 
     @property
     def dims(self) -> int:
@@ -96,13 +96,16 @@ class DenseEncoder:
             postprocessing_ms=(time.perf_counter() - inferred) * 1000,
         )
 
+    def warm_up(self) -> None:
+        warm_up(self._programs, self._weights)
+
     def _infer(self, sequences: Sequence[Sequence[int]]) -> NDArray[np.float32]:
         """`[sequences, dims]`, in their order."""
         dense = np.empty((len(sequences), self._dims), np.float32)
         running: deque[tuple[Batch, jax.Array]] = deque()
         plan = plan_batches([len(ids) for ids in sequences], tuple(self._programs))
         for batch in plan.batches:
-            running.append((batch, self._programs[batch.bucket](self._leaves, pack_tokens(batch, sequences))))
+            running.append((batch, self._programs[batch.bucket](self._weights, pack_tokens(batch, sequences))))
             if len(running) >= _IN_FLIGHT:
                 _read(*running.popleft(), into=dense)
         for batch, pooled in running:
@@ -110,15 +113,27 @@ class DenseEncoder:
         return dense
 
 
-def dense_program(network: Network, options: DenseOptions) -> Program:
-    """Tokens `[3, rows, length]` to vectors `[rows, segments, hidden]`; those of unused segments are 0."""
+def _compiled(
+    store: ProgramStore, folder: Path, config: BertConfig, options: DenseOptions, max_length: int, report: Report
+) -> tuple[Programs, Weights]:
+    from sie.adapters.families.bert.network import stages_of  # noqa: PLC0415 - brings Flax, which a warm start does without
 
-    def program(leaves: Sequence[jax.Array], tokens: jax.Array) -> jax.Array:
-        ids, positions, segments = tokens
-        vectors = pool(network.assembled(leaves)(ids, positions, segments), positions, segments, options.pooling)
-        return l2_normalized(vectors) if options.normalize else vectors
+    stages = stages_of(config, partial(leave, options))
+    weights = load_weights(folder, stages.layout)
+    programs = compile_buckets(stages, weights, ladder(max_length), report)
+    store.save(Stored(stages.layout, programs), weights)
+    return programs, weights
 
-    return program
+
+def leave(options: DenseOptions, states: jax.Array, tokens: jax.Array) -> jax.Array:
+    """Token states to vectors `[rows, segments, hidden]`; those of unused segments are 0."""
+    _, positions, segments = tokens
+    vectors = pool(states, positions, segments, options.pooling)
+    return l2_normalized(vectors) if options.normalize else vectors
+
+
+def _made_from(config: BertConfig, options: DenseOptions, max_length: int) -> tuple[bytes, ...]:
+    return repr(config).encode(), repr(options).encode(), repr(ladder(max_length)).encode()
 
 
 def pool(states: jax.Array, positions: jax.Array, segments: jax.Array, pooling: str) -> jax.Array:

@@ -67,23 +67,11 @@ class Layer(nnx.Module):
 
 
 class Bert(nnx.Module):
-    """The encoder without a head: token states `[rows, length, hidden]`."""
+    """The encoder without a head: `embeddings`, then each of `layers` in order, give token states."""
 
     def __init__(self, config: BertConfig) -> None:
         self.embeddings = Embeddings(config)
         self.layers = nnx.List([Layer(config) for _ in range(config.num_hidden_layers)])
-
-    def __call__(self, ids: jax.Array, positions: jax.Array, segments: jax.Array) -> jax.Array:
-        x, bias = self.embeddings(ids, positions), segment_bias(segments)
-        for layer in self.layers:
-            x = _apply(layer, x, bias)
-        return x
-
-
-@jax.jit
-def _apply(layer: Layer, x: jax.Array, bias: jax.Array) -> jax.Array:
-    """Traced once for all the layers of a bucket, which are alike; XLA inlines the calls."""
-    return layer(x, bias)
 
 
 def segment_bias(segments: jax.Array) -> jax.Array:

@@ -8,13 +8,10 @@ import re
 from collections.abc import Sequence
 from pathlib import Path
 
-import attrs
 import jax
-from flax import nnx
 
 from sie.adapters.checkpoint import read_tensors
-from sie.adapters.families.bert.config import BertConfig
-from sie.adapters.families.bert.modeling import Bert
+from sie.adapters.stages import Layout, Weights
 
 # Paths in `modeling.Bert` and the published names they stand for; the first that matches is taken.
 _PUBLISHED: Sequence[tuple[str, str]] = (
@@ -31,32 +28,11 @@ _UNUSED = frozenset({"embeddings.position_ids", "pooler.dense.weight", "pooler.d
 _OLD_NAMES = {"gamma": "weight", "beta": "bias"}
 
 
-@attrs.frozen
-class Network:
-    """`Bert` taken apart: `assembled` puts its leaves, in the order of `shapes`, back into the module."""
-
-    structure: jax.tree_util.PyTreeDef
-    shapes: dict[str, tuple[int, ...]]
-
-    def assembled(self, leaves: Sequence[jax.Array]) -> Bert:
-        network = jax.tree.unflatten(self.structure, leaves)
-        assert isinstance(network, Bert)
-        return network
-
-
-def network_of(config: BertConfig) -> Network:
-    """Traced for its shapes alone: making random weights first would take seconds."""
-    leaves, structure = jax.tree_util.tree_flatten_with_path(nnx.eval_shape(lambda: Bert(config)))
-    shapes = {
-        published_name(jax.tree_util.keystr(path, simple=True, separator=".")): leaf.shape for path, leaf in leaves
-    }
-    return Network(structure, shapes)
-
-
-def load_leaves(network: Network, folder: Path) -> list[jax.Array]:
-    """The checkpoint on the default device, in the order of `network.shapes`."""
-    tensors = read_tensors(folder, network.shapes, canonical=_canonical, unused=_UNUSED)
-    return list(jax.device_put([tensors[name] for name in network.shapes]))
+def load_weights(folder: Path, layout: Layout) -> Weights:
+    """The checkpoint on the default device."""
+    tensors = read_tensors(folder, layout.shapes, canonical=_canonical, unused=_UNUSED)
+    enter, *layers = jax.device_put([[tensors[name] for name in part] for part in (layout.enter, *layout.layers)])
+    return Weights(enter, tuple(layers))
 
 
 def published_name(path: str) -> str:

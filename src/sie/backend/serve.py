@@ -1,0 +1,137 @@
+"""The backend's conversation with its worker: requests in, one answer for each, and word of what loads are doing.
+
+Batches run one at a time and in order, loads likewise, in two threads beside the loop that reads and writes. The end of
+the socket is the end of the service: whoever runs it ends the process then.
+"""
+
+import logging
+import os
+from collections.abc import Callable
+from contextlib import suppress
+from functools import partial
+
+import attrs
+import trio
+
+from sie.adapters.api import LoadFailed
+from sie.backend.catalog import Catalog
+from sie.backend.executor import run_batch
+from sie.domain.errors import ErrorCode
+from sie.wire.converters import WireError
+from sie.wire.ipc import (
+    Answer,
+    EncodeBatch,
+    Failed,
+    Finished,
+    FrameReader,
+    Hello,
+    LoadModel,
+    ModelUpdate,
+    frame,
+)
+
+log = logging.getLogger(__name__)
+
+WAITING_REQUESTS = 64
+"""More than a worker has with its backend at any time, so that reading, and so hearing the end, never waits."""
+WAITING_ANSWERS = 64
+"""A worker that does not read for so long makes the device wait, not the memory grow."""
+
+
+@attrs.frozen
+class Lines:
+    """Where answers go in."""
+
+    answers: trio.MemorySendChannel[Answer]
+    catalog: Catalog
+
+    async def load_all(self, requests: trio.MemoryReceiveChannel[LoadModel]) -> None:
+        limiter = trio.CapacityLimiter(1)
+        async for request in requests:
+            answer = await trio.to_thread.run_sync(partial(self._load, request), limiter=limiter)
+            await self.answers.send(answer)
+            await trio.to_thread.run_sync(partial(self._warm_up, request.serving_id), limiter=limiter)
+
+    async def run_all(self, batches: trio.MemoryReceiveChannel[EncodeBatch]) -> None:
+        limiter = trio.CapacityLimiter(1)
+        async for batch in batches:
+            answer = await trio.to_thread.run_sync(partial(self._run, batch), limiter=limiter)
+            await self.answers.send(answer)
+
+    def _load(self, request: LoadModel) -> Finished | Failed:
+        """In a thread."""
+        try:
+            self.catalog.load(request, self._reporter(request.serving_id))
+        except LoadFailed as error:
+            log.error("a model cannot be loaded", extra={"model": request.serving_id, "error": str(error)})
+            words = f"{error.error_class}: {error}"
+            return Failed(id=request.id, error_code=ErrorCode.MODEL_LOAD_FAILED, error=words, permanent=error.permanent)
+        return Finished(id=request.id)
+
+    def _warm_up(self, serving_id: str) -> None:
+        """In a thread. What fails here would fail the first request, which then says so."""
+        try:
+            self.catalog.warm_up(serving_id)
+        except Exception:  # whatever an adapter raises: the model is loaded, and serves
+            log.exception("a model could not be warmed up", extra={"model": serving_id})
+
+    def _reporter(self, serving_id: str) -> Callable[[str], None]:
+        last = ""
+
+        def report(activity: str) -> None:
+            nonlocal last
+            if activity != last:
+                last = activity
+                update = ModelUpdate(serving_id=serving_id, state="loading", activity=activity)
+                trio.from_thread.run(self.answers.send, update)
+
+        return report
+
+    def _run(self, batch: EncodeBatch) -> Finished | Failed:
+        """In a thread."""
+        encoder = self.catalog.find(batch.serving_id)
+        if encoder is None:
+            words = f"{batch.serving_id} is not loaded"
+            return Failed(id=batch.id, error_code=ErrorCode.MODEL_LOADING, error=words, permanent=False)
+        return run_batch(encoder, batch)
+
+
+async def serve(stream: trio.abc.Stream, catalog: Catalog, *, device: str, end: Callable[[], None]) -> None:
+    """Until the other side is gone; `end` is called at once then, even while a thread computes.
+
+    Raises WireError on a peer that speaks something else.
+    """
+    answers, to_send = trio.open_memory_channel[Answer](WAITING_ANSWERS)
+    batches, to_run = trio.open_memory_channel[EncodeBatch](WAITING_REQUESTS)
+    loads, to_load = trio.open_memory_channel[LoadModel](WAITING_REQUESTS)
+    lines = Lines(answers, catalog)
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(_write_all, stream, to_send)
+        nursery.start_soon(lines.load_all, to_load)
+        nursery.start_soon(lines.run_all, to_run)
+        await answers.send(Hello(device=device, pid=os.getpid()))
+        await _read_all(stream, loads, batches)
+        end()
+        nursery.cancel_scope.cancel()
+
+
+async def _read_all(
+    stream: trio.abc.Stream, loads: trio.MemorySendChannel[LoadModel], batches: trio.MemorySendChannel[EncodeBatch]
+) -> None:
+    reader = FrameReader()
+    with suppress(trio.BrokenResourceError):  # the other side is gone, less politely
+        while data := await stream.receive_some():
+            for message in reader.receive(bytes(data)):
+                match message:
+                    case LoadModel():
+                        await loads.send(message)
+                    case EncodeBatch():
+                        await batches.send(message)
+                    case _:
+                        raise WireError.at("kind", message=f"{type(message).__name__} is not for the backend")
+
+
+async def _write_all(stream: trio.abc.Stream, answers: trio.MemoryReceiveChannel[Answer]) -> None:
+    with suppress(trio.BrokenResourceError):  # the reader hears of it too, and ends the service
+        async for answer in answers:
+            await stream.send_all(frame(answer))
