@@ -1,0 +1,83 @@
+"""No bytes make the judge fail, no result leaves for anything but an inbox, and each rule of §2 holds for any item."""
+
+import attrs
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+from sie.domain.errors import ErrorCode
+from sie.domain.lane import Lane
+from sie.domain.registry import RegistrySnapshot
+from sie.testing import message_strategies as messages
+from sie.testing import strategies as sie_st
+from sie.wire.codec import pack
+from sie.wire.work import WorkItem, encode_work
+from sie.worker.core.accept import (
+    AckDrop,
+    Garbled,
+    Nak,
+    Refuse,
+    Run,
+    asked_name,
+    is_reply_subject,
+    judge_delivery,
+    read_delivery,
+)
+
+times = st.floats(0, 2e9)
+NO_INBOXES = ("sie.work.a", "_INBOX", "_INBOX.", "_INBOX.*", "_INBOX.a b", "_INBOX.a..b")
+
+
+@given(st.binary() | st.builds(pack, sie_st.json_values))
+def test_any_bytes_are_read_as_an_item_or_as_garbled_with_somebody_to_tell_at_an_inbox(data: bytes) -> None:
+    read = read_delivery(data)
+    if isinstance(read, Garbled) and read.answer_to is not None:
+        assert is_reply_subject(read.answer_to.reply_subject)
+
+
+@given(
+    messages.work_items, st.sampled_from(("sie.work.a", "_INBOX", "_INBOX.", "_INBOX.*", "_INBOX.a b", "_INBOX.a..b"))
+)
+def test_an_item_that_wants_its_result_elsewhere_than_in_an_inbox_is_garbled(item: WorkItem, subject: str) -> None:
+    assert isinstance(read_delivery(encode_work(attrs.evolve(item, reply_subject=subject))), Garbled)
+
+
+@given(st.builds("_INBOX.{}.{}".format, sie_st.router_ids, sie_st.request_ids))
+def test_a_gateways_inbox_is_a_reply_subject(subject: str) -> None:
+    assert is_reply_subject(subject)
+
+
+@given(messages.work_items, sie_st.snapshots, sie_st.lanes, times, times)
+def test_what_is_past_its_deadline_is_dropped_whatever_else_is_true_of_it(
+    item: WorkItem, snapshot: RegistrySnapshot, lane: Lane, now_s: float, deadline_s: float
+) -> None:
+    verdict = judge_delivery(attrs.evolve(item, deadline=deadline_s), snapshot, lane, now_s=now_s)
+    assert isinstance(verdict, AckDrop) == (now_s >= deadline_s)
+
+
+@given(messages.work_items, sie_st.snapshots, sie_st.lanes, sie_st.bundle_hashes)
+def test_another_configurations_item_is_given_back_even_where_its_model_is_unknown(
+    item: WorkItem, snapshot: RegistrySnapshot, lane: Lane, other: str
+) -> None:
+    assume(other != snapshot.scoped_hash(lane.bundle, lane.pool))
+    verdict = judge_delivery(attrs.evolve(item, deadline=None, bundle_config_hash=other), snapshot, lane, now_s=0)
+    assert isinstance(verdict, Nak)
+
+
+@given(st.data(), messages.work_items, sie_st.snapshots)
+def test_only_what_the_lane_serves_runs_and_all_of_that_does(
+    data: st.DataObject, item: WorkItem, snapshot: RegistrySnapshot
+) -> None:
+    names = sorted(snapshot.serving) or ["acme/none"]
+    bundles = sorted(snapshot.bundles) or [data.draw(sie_st.bundle_names)]
+    lane = attrs.evolve(data.draw(sie_st.lanes), bundle=data.draw(st.sampled_from(bundles)))
+    model, _, profile = data.draw(st.sampled_from(names)).partition(":")
+    asked = attrs.evolve(
+        item, operation="encode", item={}, deadline=None, model_id=model, profile_id=profile, bundle_config_hash=""
+    )
+    found = snapshot.find(asked_name(asked))
+    verdict = judge_delivery(asked, snapshot, lane, now_s=0)
+    if found is not None and lane.bundle in found.bundles:
+        assert verdict == Run(found.model.serving_id(found.profile))
+    else:
+        assert isinstance(verdict, Refuse)
+        assert verdict.code is ErrorCode.MODEL_NOT_FOUND

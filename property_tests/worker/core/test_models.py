@@ -1,0 +1,115 @@
+"""The board of models: what is due is loaded once, what rests is refused, what is loaded is not asked for again."""
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sie.domain.errors import ErrorCode
+from sie.wire.ipc import Failed, ModelUpdate
+from sie.worker.core.models import REST, Coming, ModelBoard, Ready, Refused
+
+NAMES = ("a", "b", "c")
+STEPS = ("ask", "preload", "due", "succeed", "fail", "fail for good", "die", "update")
+histories = st.lists(st.tuples(st.sampled_from(STEPS), st.sampled_from(NAMES), st.floats(0, 2000)), max_size=50)
+
+
+def failed(*, permanent: bool) -> Failed:
+    return Failed(id=1, error_code="MODEL_LOAD_FAILED", error="no", permanent=permanent)
+
+
+@given(histories)
+def test_a_load_is_under_way_at_most_once_and_never_for_what_is_loaded(
+    history: list[tuple[str, str, float]],
+) -> None:
+    board, under_way, returning, now_s = ModelBoard(), set[str](), set[str](), 0.0
+    for step, name, passed_s in history:
+        now_s += passed_s
+        match step:
+            case "ask":
+                assert isinstance(board.judge(name, now_s=now_s), Ready) == (name in board.loaded)
+            case "preload":
+                board.preload([name])
+            case "due":
+                due = set(board.take_due(now_s=now_s))
+                assert not due & (board.loaded | under_way | returning)
+                under_way |= due
+            case "succeed" if name in under_way | returning:
+                board.succeed(name)
+            case "fail" | "fail for good" if name in under_way | returning:
+                board.fail(name, failed(permanent=step != "fail"), now_s=now_s)
+            case "die":
+                returning |= board.loaded
+                board.die()
+            case "update":
+                board.receive(ModelUpdate(serving_id=name, state="loading", activity="compiling 1/2"))
+            case _:
+                continue
+        if step in ("succeed", "fail", "fail for good"):
+            under_way.discard(name)
+            returning.discard(name)
+        loaded = {state.serving_id for state in board.states() if state.state == "loaded"}
+        assert loaded == board.loaded
+
+
+@given(st.floats(0, 1e6), st.integers(1, 12))
+def test_a_model_that_failed_rests_longer_each_time_and_is_refused_meanwhile(now_s: float, failures: int) -> None:
+    board, expected = ModelBoard(), REST.delays()
+    for _ in range(failures):
+        assert board.judge("a", now_s=now_s) == Coming()
+        assert board.take_due(now_s=now_s) == ("a",)
+        board.fail("a", failed(permanent=False), now_s=now_s)
+        rest_s = next(expected)
+        refused = board.judge("a", now_s=now_s + rest_s / 2)
+        assert isinstance(refused, Refused)
+        assert refused.code is ErrorCode.MODEL_LOAD_FAILED
+        assert refused.retry_after_s is not None
+        assert 1 <= refused.retry_after_s <= rest_s
+        assert board.take_due(now_s=now_s + rest_s / 2) == ()
+        now_s += rest_s
+
+
+@given(st.floats(0, 1e9))
+def test_a_model_that_failed_for_good_is_refused_for_ever(now_s: float) -> None:
+    board = ModelBoard()
+    board.preload(["a"])
+    board.take_due(now_s=0)
+    board.fail("a", failed(permanent=True), now_s=0)
+    refused = board.judge("a", now_s=now_s)
+    assert isinstance(refused, Refused)
+    assert refused.retry_after_s is None
+    assert board.take_due(now_s=now_s) == ()
+    assert board.next_due_s(now_s=now_s) == float("inf")
+    assert not board.has_preloaded()
+
+
+@given(st.floats(0, 1e6))
+def test_a_preloaded_model_is_due_again_by_itself(now_s: float) -> None:
+    board = ModelBoard()
+    board.preload(["a"])
+    board.take_due(now_s=now_s)
+    board.fail("a", failed(permanent=False), now_s=now_s)
+    due_s = board.next_due_s(now_s=now_s)
+    assert now_s < due_s < float("inf")
+    assert board.take_due(now_s=due_s) == ("a",)
+
+
+@given(st.sets(st.sampled_from(NAMES)), st.sets(st.sampled_from(NAMES)))
+def test_a_preload_counts_while_its_model_comes_back_after_a_death(preload: set[str], loaded: set[str]) -> None:
+    board = ModelBoard()
+    board.preload(preload)
+    for name in loaded:
+        board.succeed(name)
+    assert board.has_preloaded() == (preload <= loaded)
+    board.die()
+    assert board.has_preloaded() == (preload <= loaded)
+    assert board.loaded == set()
+    for name in loaded:
+        board.fail(name, failed(permanent=False), now_s=0)
+    assert board.has_preloaded() == (not preload)
+
+
+@given(st.text())
+def test_the_backend_may_name_no_code_that_is_not_ours(code: str) -> None:
+    board = ModelBoard()
+    board.fail("a", Failed(id=1, error_code=code, error="no"), now_s=0)
+    (state,) = board.states()
+    assert state.error_code in list(ErrorCode)

@@ -1,0 +1,133 @@
+"""The foreman: models are loaded when they are due, and what waits at the desk goes to the backend in batches.
+
+While the backend computes, work gathers; at most two batches are with it, so that it never waits for the next one.
+"""
+
+import logging
+from typing import NoReturn
+
+import attrs
+import trio
+
+from sie.domain.errors import ErrorCode
+from sie.domain.registry import RegistrySnapshot
+from sie.runtime.world import Machine
+from sie.wire.ipc import Failed
+from sie.wire.result import WorkResult
+from sie.worker.children import Child
+from sie.worker.consume.answers import Answers
+from sie.worker.consume.bell import Bell
+from sie.worker.core.accept import caller, is_expired
+from sie.worker.core.desk import Desk, Held
+from sie.worker.core.flights import MAX_BATCHES, Answer
+from sie.worker.core.loading import load_request
+from sie.worker.core.models import Refused
+from sie.worker.core.results import Course, encode_item, error_of, outcomes_of, result_of
+from sie.worker.core.state import WorkerState
+
+log = logging.getLogger(__name__)
+
+
+@attrs.define(kw_only=True, eq=False)
+class Foreman:
+    """`wake` rings when work has come, a batch has ended or a model has changed; `room` is rung as the desk empties."""
+
+    state: WorkerState
+    snapshot: RegistrySnapshot
+    desk: Desk
+    answers: Answers
+    child: Child
+    machine: Machine
+    wake: Bell
+    room: Bell
+    _batches: int = attrs.field(default=0, init=False)
+
+    async def work_forever(self, nursery: trio.Nursery) -> NoReturn:
+        """Batches run in `nursery`, which outlives this loop when the worker drains."""
+        while True:
+            self._refuse_failed()
+            self._start_loads()
+            self._start_batches(nursery)
+            with trio.move_on_at(self.state.models.next_due_s(now_s=trio.current_time())):
+                await self.wake.wait()
+
+    def _refuse_failed(self) -> None:
+        """Asking for a model also makes it wanted, so that its first item begins its load."""
+        for serving_id in {held.candidate.serving_id for held in self.desk.waiting()}:
+            readiness = self.state.models.judge(serving_id, now_s=trio.current_time())
+            if isinstance(readiness, Refused):
+                self._refuse_all(serving_id, readiness)
+
+    def _start_loads(self) -> None:
+        for serving_id in self.state.models.take_due(now_s=trio.current_time()):
+            request = load_request(self.snapshot, serving_id)
+            if request is not None:
+                self.child.load_nowait(request)
+            else:
+                log.error("a model to load is not in the registry", extra={"model": serving_id})
+                self.state.models.fail(serving_id, _unknown(serving_id), now_s=trio.current_time())
+                self.wake.ring()
+
+    def _refuse_all(self, serving_id: str, refused: Refused) -> None:
+        for held in self.desk.waiting():
+            if held.candidate.serving_id == serving_id:
+                to = caller(held.work)
+                result = error_of(
+                    to, refused.code, refused.message, self._course(held), retry_after_s=refused.retry_after_s
+                )
+                self._settle(held, to.reply_subject, result)
+
+    def _start_batches(self, nursery: trio.Nursery) -> None:
+        while self._batches < MAX_BATCHES:
+            taken = self.desk.take_batch(self.state.models.loaded, self.state.budgets)
+            if not taken:
+                return
+            batch = self._drop_expired(taken)
+            if batch:
+                self._batches += 1
+                nursery.start_soon(self._run_batch, batch)
+
+    def _drop_expired(self, batch: tuple[Held, ...]) -> tuple[Held, ...]:
+        now_s = self.machine.unix_s()
+        for held in batch:
+            if is_expired(held.work, now_s=now_s):
+                log.debug(
+                    "work is dropped", extra={"item": held.work.work_item_id, "reason": "its deadline has passed"}
+                )
+                if held.is_lent:
+                    self.answers.done(held.delivery)
+                self._release(held)
+        return tuple(held for held in batch if not is_expired(held.work, now_s=now_s))
+
+    async def _run_batch(self, batch: tuple[Held, ...]) -> None:
+        items = tuple(encode_item(held.work) for held in batch)
+        answer = await self.child.encode(batch[0].candidate.serving_id, items)
+        self._batches -= 1
+        self._answer_batch(batch, answer)
+        self.wake.ring()
+
+    def _answer_batch(self, batch: tuple[Held, ...], answer: Answer) -> None:
+        for held, outcome in zip(batch, outcomes_of(answer, len(batch)), strict=True):
+            to = caller(held.work)
+            self._settle(held, to.reply_subject, result_of(to, outcome, answer, self._course(held)))
+
+    def _settle(self, held: Held, reply_subject: str, result: WorkResult) -> None:
+        if not self.answers.publish(reply_subject, result):
+            self.desk.owe(held)
+            return
+        if held.is_lent:
+            self.answers.done(held.delivery)
+        self._release(held)
+
+    def _release(self, held: Held) -> None:
+        self.desk.release(held)
+        self.room.ring()
+
+    def _course(self, held: Held) -> Course:
+        processing_ms = (trio.current_time() - held.pulled_s) * 1000
+        return Course(self.state.worker, self.state.config_hash, held.queue_ms, processing_ms)
+
+
+def _unknown(serving_id: str) -> Failed:
+    message = f"no model {serving_id!r} is in the registry"
+    return Failed(id=0, error_code=ErrorCode.MODEL_NOT_FOUND, error=message, permanent=True)

@@ -1,0 +1,126 @@
+"""The intake: deliveries are pulled while there is room for them, and each is judged as it comes (§2, §16.2).
+
+What is to be run goes to the desk; everything else is answered, given back or dropped here.
+"""
+
+import logging
+from collections.abc import Callable
+from typing import NoReturn
+
+import attrs
+import trio
+
+from sie.bus.api import BusError, Sessions
+from sie.bus.jetstream import ConsumerLost, Delivery, Puller
+from sie.domain.errors import ErrorCode
+from sie.domain.registry import RegistrySnapshot
+from sie.runtime.retrying import Backoff
+from sie.runtime.world import Machine
+from sie.wire.work import WorkItem
+from sie.worker.consume.answers import Answers
+from sie.worker.consume.bell import Bell
+from sie.worker.consume.source import WorkSource
+from sie.worker.core.accept import AckDrop, Caller, Garbled, Nak, Refuse, Run, caller, judge_delivery, read_delivery
+from sie.worker.core.batching import Candidate, estimate_tokens
+from sie.worker.core.desk import Desk, Held
+from sie.worker.core.results import Course, error_of
+from sie.worker.core.state import WorkerState
+
+log = logging.getLogger(__name__)
+
+RETRY = Backoff(initial_s=0.1, cap_s=5.0)
+
+
+@attrs.frozen(kw_only=True)
+class Intake:
+    """`arrived` rings after each burst, `room` when the desk is emptier; `changed` is called when the state is new."""
+
+    state: WorkerState
+    snapshot: RegistrySnapshot
+    desk: Desk
+    answers: Answers
+    sessions: Sessions
+    source: WorkSource
+    machine: Machine
+    changed: Callable[[], None]
+    arrived: Bell
+    room: Bell
+
+    async def pull_forever(self) -> NoReturn:
+        delays = RETRY.delays()
+        while True:
+            await self.sessions.wait_session()
+            try:
+                await self._ensure()
+                delays = RETRY.delays()
+                await self._pull_until_full()
+            except BusError as error:
+                log.warning("the lane's queue is lost", extra={"lane": str(self.state.lane), "error": str(error)})
+                self._set_consumer(present=False)
+                if isinstance(error, ConsumerLost):
+                    self.desk.orphan()
+                await trio.sleep(next(delays))
+            while not self.desk.has_room:
+                await self.room.wait()
+
+    async def _ensure(self) -> None:
+        if not self.state.has_consumer:
+            await self.source.ensure()
+            self._set_consumer(present=True)
+
+    async def _pull_until_full(self) -> None:
+        """What has come is taken beyond what fills the desk: a lease is kept there and nowhere else."""
+        async with self.source.open() as puller:
+            while not self.desk.is_full:
+                self._take(await puller.receive())
+                self._take_buffered(puller)
+                self.arrived.ring()
+
+    def _take_buffered(self, puller: Puller) -> None:
+        while (delivery := puller.receive_nowait()) is not None:
+            self._take(delivery)
+
+    def _take(self, delivery: Delivery) -> None:
+        match read_delivery(delivery.data):
+            case Garbled(problem, answer_to):
+                self._refuse_garbled(delivery, problem, answer_to)
+            case WorkItem() as item:
+                self._judge(delivery, item)
+
+    def _judge(self, delivery: Delivery, item: WorkItem) -> None:
+        match judge_delivery(item, self.snapshot, self.state.lane, now_s=self.machine.unix_s()):
+            case Run(serving_id):
+                self._hold(delivery, item, serving_id)
+            case AckDrop(reason):
+                log.debug("work is dropped", extra={"item": item.work_item_id, "reason": reason})
+                self.answers.done(delivery)
+            case Nak(delay_s, reason):
+                log.debug("work is given back", extra={"item": item.work_item_id, "reason": reason})
+                self.answers.give_back(delivery, delay_s=delay_s)
+            case Refuse(code, message):
+                self._refuse(delivery, caller(item), code, message, self._queue_ms(item))
+
+    def _hold(self, delivery: Delivery, item: WorkItem, serving_id: str) -> None:
+        found = self.snapshot.find(serving_id)
+        tokens = estimate_tokens(item.item, found.model.max_sequence_length if found else None)
+        candidate = Candidate(self.desk.next_order(), serving_id, item.operation, tokens)
+        self.desk.add(Held(item, candidate, delivery, trio.current_time(), self._queue_ms(item)))
+
+    def _refuse_garbled(self, delivery: Delivery, problem: str, answer_to: Caller | None) -> None:
+        log.error("a message is no work item", extra={"stream_seq": delivery.stream_seq, "problem": problem})
+        if answer_to is None:
+            self.answers.discard(delivery)
+        else:
+            self._refuse(delivery, answer_to, ErrorCode.INVALID_REQUEST, f"not a work item: {problem}", 0.0)
+
+    def _refuse(self, delivery: Delivery, to: Caller, code: ErrorCode, message: str, queue_ms: float) -> None:
+        course = Course(self.state.worker, self.state.config_hash, queue_ms, 0.0)
+        self.answers.answer(delivery, to.reply_subject, error_of(to, code, message, course))
+
+    def _queue_ms(self, item: WorkItem) -> float:
+        """Never negative: the gateway's clock is another one."""
+        return max(0.0, (self.machine.unix_s() - item.timestamp) * 1000)
+
+    def _set_consumer(self, *, present: bool) -> None:
+        self.state.has_consumer = present
+        self.changed()

@@ -1,0 +1,56 @@
+"""The worker's part in its lane, from the first pull to the orderly end (house: stop is an event, not a cancel).
+
+At the stop nothing more is pulled, what waits goes back at once, what runs is finished within a bound, and what is then
+still held goes back too. Leases are renewed to the end.
+"""
+
+from functools import partial
+from typing import NoReturn
+
+import attrs
+import trio
+
+from sie.bus.api import Sessions
+from sie.runtime.service import running
+from sie.worker.consume.answers import Answers
+from sie.worker.consume.foreman import Foreman
+from sie.worker.consume.intake import Intake
+from sie.worker.core.desk import Desk, Held
+
+RENEW_S = 5.0
+DRAIN_S = 8.0
+OWED_NAK_S = 5.0
+"""Work whose result found no connection is done again, when the gateways too have had time to come back."""
+
+
+@attrs.frozen
+class LaneWork:
+    sessions: Sessions
+    desk: Desk
+    answers: Answers
+    intake: Intake
+    foreman: Foreman
+
+    async def run_until(self, stop: trio.Event) -> None:
+        async with running(self._renew_forever):
+            async with trio.open_nursery() as batches:
+                async with running(self.intake.pull_forever, partial(self.foreman.work_forever, batches)):
+                    await stop.wait()
+                self._give_back(self.desk.waiting())
+                batches.cancel_scope.deadline = trio.current_time() + DRAIN_S
+            self._give_back(self.desk.held())
+
+    async def _renew_forever(self) -> NoReturn:
+        while True:
+            await trio.sleep(RENEW_S)
+            if self.sessions.session:
+                self._give_back(self.desk.take_owed(), delay_s=OWED_NAK_S)
+                self.intake.room.ring()
+            for delivery in self.desk.renew(now_s=trio.current_time()):
+                self.answers.renew(delivery)
+
+    def _give_back(self, deliveries: tuple[Held, ...], *, delay_s: float = 0.0) -> None:
+        for held in deliveries:
+            self.desk.release(held)
+            if held.is_lent:
+                self.answers.give_back(held.delivery, delay_s=delay_s)

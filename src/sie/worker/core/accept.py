@@ -1,0 +1,140 @@
+"""What is to be done with one delivery (§2, §16.2)? Read, then judged against what this worker serves now.
+
+The hash comes before the name: under another configuration than the gateway's, an unknown name may just be new.
+"""
+
+import re
+from collections.abc import Mapping
+from typing import TypeAlias
+
+import attrs
+
+from sie.domain.errors import ErrorCode
+from sie.domain.ids import DEFAULT_PROFILE
+from sie.domain.lane import Lane
+from sie.domain.registry import RegistrySnapshot
+from sie.wire.codec import unpack
+from sie.wire.converters import WireError
+from sie.wire.work import WorkItem, decode_work
+
+HASH_NAK_S = 5.0
+"""Time for this worker, or another of the lane, to reach the configuration that the gateway routed by."""
+MAX_REPLY_SUBJECT_BYTES = 512
+_REPLY_SUBJECT = re.compile(r"_INBOX(\.[^\s.*>\x00]+)+")
+
+
+@attrs.frozen
+class Garbled:
+    """No work item. `answer_to` is whoever can still be told, where that much could be read."""
+
+    problem: str
+    answer_to: "Caller | None" = None
+
+
+@attrs.frozen
+class Caller:
+    """What a result needs to reach the gateway that asked."""
+
+    work_item_id: str
+    request_id: str
+    item_index: int
+    reply_subject: str
+
+
+@attrs.frozen
+class Run:
+    serving_id: str
+
+
+@attrs.frozen
+class AckDrop:
+    """Nobody waits for it any more."""
+
+    reason: str
+
+
+@attrs.frozen
+class Refuse:
+    """It cannot be run here now or later; the caller is told."""
+
+    code: ErrorCode
+    message: str
+
+
+@attrs.frozen
+class Nak:
+    delay_s: float
+    reason: str
+
+
+Verdict: TypeAlias = Run | AckDrop | Refuse | Nak
+
+
+def read_delivery(data: bytes) -> WorkItem | Garbled:
+    try:
+        item = decode_work(data)
+    except WireError as error:
+        return Garbled(str(error), _caller_of(data))
+    if not is_reply_subject(item.reply_subject):
+        return Garbled(f"reply_subject {item.reply_subject!r} is no inbox")
+    return item
+
+
+def caller(item: WorkItem) -> Caller:
+    return Caller(item.work_item_id, item.request_id, item.item_index, item.reply_subject)
+
+
+def is_reply_subject(subject: str) -> bool:
+    """A worker publishes results to inboxes alone, whatever a work item asks for."""
+    return len(subject.encode()) <= MAX_REPLY_SUBJECT_BYTES and _REPLY_SUBJECT.fullmatch(subject) is not None
+
+
+def is_expired(item: WorkItem, *, now_s: float) -> bool:
+    return item.deadline is not None and now_s >= item.deadline
+
+
+def judge_delivery(item: WorkItem, snapshot: RegistrySnapshot, lane: Lane, *, now_s: float) -> Verdict:
+    if is_expired(item, now_s=now_s):
+        return AckDrop("its deadline has passed")
+    ours = snapshot.scoped_hash(lane.bundle, lane.pool) or ""
+    if item.bundle_config_hash not in ("", ours):
+        return Nak(HASH_NAK_S, f"it was routed by configuration {item.bundle_config_hash:.12}, ours is {ours:.12}")
+    return _judge_work(item, snapshot, lane)
+
+
+def _judge_work(item: WorkItem, snapshot: RegistrySnapshot, lane: Lane) -> Verdict:
+    name = asked_name(item)
+    found = snapshot.find(name)
+    if found is None or lane.bundle not in found.bundles:
+        return Refuse(ErrorCode.MODEL_NOT_FOUND, f"no model {name!r} is served in lane {lane}")
+    serving_id = found.model.serving_id(found.profile)
+    if item.operation != "encode":
+        return Refuse(ErrorCode.INVALID_INPUT, f"{serving_id} does not {item.operation}; it encodes")
+    if item.item is None:
+        return Refuse(ErrorCode.INVALID_INPUT, "the work item carries no input")
+    return Run(serving_id)
+
+
+def asked_name(item: WorkItem) -> str:
+    """The serving id that an item asks for: `model_id` may carry the profile itself."""
+    default = item.profile_id in ("", DEFAULT_PROFILE) or ":" in item.model_id
+    return item.model_id if default else f"{item.model_id}:{item.profile_id}"
+
+
+def _caller_of(data: bytes) -> Caller | None:
+    try:
+        value = unpack(data)
+    except WireError:
+        return None
+    if not isinstance(value, Mapping):
+        return None
+    match value:
+        case {
+            "work_item_id": str(work_item_id),
+            "request_id": str(request_id),
+            "item_index": int(index),
+            "reply_subject": str(subject),
+        } if is_reply_subject(subject) and not isinstance(index, bool):
+            return Caller(work_item_id, request_id, index, subject)
+        case _:
+            return None

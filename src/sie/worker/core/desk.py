@@ -1,0 +1,130 @@
+"""What does this worker hold of the queue? Every delivery from its pull to its ack, waiting or running. Sans-IO.
+
+It says which go to the backend next, whose lease is to be renewed, and whether there is room for more.
+"""
+
+import itertools
+from collections.abc import Collection, Iterator, Mapping
+
+import attrs
+
+from sie.bus.jetstream_api import Delivery
+from sie.wire.work import WorkItem
+from sie.worker.core.batching import Candidate, plan_batch
+
+RENEW_AFTER_S = 10.0
+"""A third of ack_wait: two renewals may be lost before another worker is given the work."""
+FULL_ITEMS = 192
+ROOM_ITEMS = 64
+"""Pulling stops at FULL and goes on at ROOM: some batches ahead of the device, and no hoard that idle workers miss."""
+FULL_BYTES = 64 * 1024 * 1024
+
+Key = tuple[int, str]
+
+
+@attrs.define(eq=False)
+class Held:
+    """One delivery. `pulled_s` is Trio's time, `queue_ms` the wall time from the gateway to the pull.
+
+    `is_lent` turns False when its consumer is lost: no word on it may then reach a consumer made anew under that name.
+    """
+
+    work: WorkItem
+    candidate: Candidate
+    delivery: Delivery
+    pulled_s: float
+    queue_ms: float
+    renewed_s: float = attrs.field(init=False)
+    is_lent: bool = attrs.field(default=True, init=False)
+
+    def __attrs_post_init__(self) -> None:
+        self.renewed_s = self.pulled_s
+
+    @property
+    def key(self) -> Key:
+        """A redelivery of the same message; a stream that was made anew counts from 1 again."""
+        return self.delivery.stream_seq, self.work.work_item_id
+
+
+@attrs.define
+class Desk:
+    """Waiting in order of arrival; running; and owed: done, with a result that could not be sent."""
+
+    _waiting: dict[Key, Held] = attrs.field(factory=dict, init=False)
+    _running: dict[Key, Held] = attrs.field(factory=dict, init=False)
+    _owed: dict[Key, Held] = attrs.field(factory=dict, init=False)
+    _bytes: int = attrs.field(default=0, init=False)
+    _orders: Iterator[int] = attrs.field(factory=itertools.count, init=False)
+
+    def __len__(self) -> int:
+        return len(self._waiting) + len(self._running) + len(self._owed)
+
+    @property
+    def is_full(self) -> bool:
+        return len(self) >= FULL_ITEMS or self._bytes >= FULL_BYTES
+
+    @property
+    def has_room(self) -> bool:
+        return len(self) <= ROOM_ITEMS and self._bytes < FULL_BYTES
+
+    def next_order(self) -> int:
+        return next(self._orders)
+
+    def add(self, held: Held) -> bool:
+        """False: it is held already, and its lease now runs under this newer delivery."""
+        self._drop_owed(held.key)
+        same = self._waiting.get(held.key) or self._running.get(held.key)
+        if same is not None:
+            same.delivery, same.renewed_s, same.is_lent = held.delivery, held.renewed_s, True
+            return False
+        self._waiting[held.key] = held
+        self._bytes += len(held.delivery.data)
+        return True
+
+    def take_batch(self, ready: Collection[str], budgets: Mapping[str, int]) -> tuple[Held, ...]:
+        """What goes to the backend next; it counts as running from now on."""
+        by_order = {held.candidate.order: held for held in self._waiting.values()}
+        planned = plan_batch((held.candidate for held in self._waiting.values()), ready, budgets)
+        batch = tuple(by_order[candidate.order] for candidate in planned)
+        for held in batch:
+            self._running[held.key] = self._waiting.pop(held.key)
+        return batch
+
+    def release(self, held: Held) -> None:
+        """It is answered or given back. Releasing twice changes nothing."""
+        self._drop_owed(held.key)
+        if self._waiting.pop(held.key, None) or self._running.pop(held.key, None):
+            self._bytes -= len(held.delivery.data)
+
+    def owe(self, held: Held) -> None:
+        """It ran, and its result is lost. Its lease is kept until it can be given back."""
+        self._owed[held.key] = self._running.pop(held.key)
+
+    def take_owed(self) -> tuple[Held, ...]:
+        taken = tuple(self._owed.values())
+        for held in taken:
+            self._drop_owed(held.key)
+        return taken
+
+    def orphan(self) -> None:
+        """The consumer is gone with its leases. Callers are still answered; what comes again is taken for the same."""
+        for held in self.held():
+            held.is_lent = False
+
+    def waiting(self) -> tuple[Held, ...]:
+        return tuple(self._waiting.values())
+
+    def held(self) -> tuple[Held, ...]:
+        return (*self._waiting.values(), *self._running.values(), *self._owed.values())
+
+    def renew(self, *, now_s: float) -> tuple[Delivery, ...]:
+        """The deliveries whose lease is to be renewed now; they count as renewed."""
+        due = [held for held in self.held() if held.is_lent and now_s - held.renewed_s >= RENEW_AFTER_S]
+        for held in due:
+            held.renewed_s = now_s
+        return tuple(held.delivery for held in due)
+
+    def _drop_owed(self, key: Key) -> None:
+        held = self._owed.pop(key, None)
+        if held is not None:
+            self._bytes -= len(held.delivery.data)

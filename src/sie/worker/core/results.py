@@ -1,0 +1,97 @@
+"""What does the gateway get for one item (§16.2, wire-facts 2.3)? Results and errors as the wire wants them."""
+
+import attrs
+
+from sie.domain.errors import ERRORS, ErrorCode
+from sie.domain.ids import WorkerId
+from sie.wire.ipc import EncodeItem, Failed, Finished, ItemOutcome
+from sie.wire.result import WorkResult
+from sie.wire.work import WorkItem
+from sie.worker.core.accept import Caller
+
+MAX_MESSAGE_CHARS = 2000
+"""An error's words fit any message the broker takes."""
+_CODES = {code.value: code for code in ErrorCode}
+
+
+@attrs.frozen
+class Course:
+    """Whose hands an item went through, and how long that took; milliseconds."""
+
+    worker: WorkerId
+    config_hash: str
+    queue_ms: float
+    processing_ms: float
+
+
+def encode_item(work: WorkItem) -> EncodeItem:
+    return EncodeItem(
+        item=work.item or {},
+        output_types=work.output_types,
+        instruction=work.instruction,
+        is_query=work.is_query,
+        options=work.options,
+    )
+
+
+def outcomes_of(answer: Finished | Failed, count: int) -> tuple[ItemOutcome, ...]:
+    """One for each of the `count` items of a batch, whatever the backend answered."""
+    if isinstance(answer, Finished) and len(answer.outcomes) == count:
+        return answer.outcomes
+    if isinstance(answer, Finished):
+        seen = len(answer.outcomes)
+        failed = ItemOutcome(error_code=ErrorCode.INTERNAL_ERROR, error=f"{seen} outcomes came for {count} items")
+        return (failed,) * count
+    return (ItemOutcome(error_code=answer.error_code, error=answer.error),) * count
+
+
+def result_of(caller: Caller, outcome: ItemOutcome, answer: Finished | Failed, course: Course) -> WorkResult:
+    """The result of an item that went to the backend."""
+    if outcome.result_msgpack is None:
+        code = _CODES.get(outcome.error_code or "", ErrorCode.INFERENCE_ERROR)
+        return error_of(caller, code, outcome.error or "the backend gave no result", course)
+    times = answer if isinstance(answer, Finished) else Finished(id=answer.id)
+    return WorkResult(
+        work_item_id=caller.work_item_id,
+        request_id=caller.request_id,
+        item_index=caller.item_index,
+        success=True,
+        result_msgpack=outcome.result_msgpack,
+        inference_ms=times.inference_ms,
+        tokenization_ms=times.tokenization_ms,
+        postprocessing_ms=times.postprocessing_ms,
+        queue_ms=course.queue_ms,
+        processing_ms=course.processing_ms,
+        worker_id=course.worker,
+        units={"input_tokens": outcome.input_tokens},
+        executed_bundle_config_hash=course.config_hash or None,
+    )
+
+
+def error_of(
+    caller: Caller, code: ErrorCode, message: str, course: Course, *, retry_after_s: int | None = None
+) -> WorkResult:
+    return WorkResult(
+        work_item_id=caller.work_item_id,
+        request_id=caller.request_id,
+        item_index=caller.item_index,
+        success=False,
+        error=message[:MAX_MESSAGE_CHARS],
+        error_code=code,
+        queue_ms=course.queue_ms,
+        processing_ms=course.processing_ms,
+        worker_id=course.worker,
+        retry_after_s=ERRORS[code].retry_after_s if retry_after_s is None else retry_after_s,
+    )
+
+
+def too_large(result: WorkResult, *, size_bytes: int, max_bytes: int) -> WorkResult:
+    """What is sent in place of a result that the broker would not take."""
+    return attrs.evolve(
+        result,
+        success=False,
+        result_msgpack=None,
+        units=None,
+        error=f"the result is {size_bytes} bytes long, and the broker takes {max_bytes}",
+        error_code=ErrorCode.PAYLOAD_TOO_LARGE,
+    )

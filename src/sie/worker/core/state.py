@@ -1,0 +1,86 @@
+"""What does this worker say of itself (§8, wire-facts 2.5), and when is it ready? Sans-IO; the heartbeat sends it."""
+
+from collections.abc import Mapping
+
+import attrs
+
+from sie.domain.ids import WorkerId
+from sie.domain.lane import Lane
+from sie.domain.registry import RegistrySnapshot
+from sie.domain.worker import WorkerStatus
+from sie.wire.ipc import Failed, Finished, Hello, ModelUpdate
+from sie.worker.core.loading import batch_budgets, served_names
+from sie.worker.core.models import ModelBoard
+
+
+@attrs.frozen
+class LoadEnded:
+    """A model is in the backend, or is not."""
+
+    serving_id: str
+    answer: Finished | Failed
+
+
+@attrs.frozen
+class Died:
+    """The backend process is gone; another one is on its way."""
+
+
+ChildEvent = Hello | ModelUpdate | LoadEnded | Died
+
+
+@attrs.define
+class WorkerState:
+    """`snapshot` is None until the export has been read. `has_consumer`: the lane's consumer was ensured."""
+
+    worker: WorkerId
+    lane: Lane
+    device: str
+    models: ModelBoard = attrs.field(factory=ModelBoard)
+    snapshot: RegistrySnapshot | None = None
+    budgets: Mapping[str, int] = attrs.field(factory=dict)
+    has_backend: bool = False
+    has_consumer: bool = False
+    draining: bool = False
+
+    @property
+    def config_hash(self) -> str:
+        return (self.snapshot.scoped_hash(self.lane.bundle, self.lane.pool) if self.snapshot else None) or ""
+
+    def install(self, snapshot: RegistrySnapshot) -> None:
+        self.snapshot = snapshot
+        self.budgets = batch_budgets(snapshot)
+        self.models.install(served_names(snapshot, self.lane))
+
+    def receive(self, event: ChildEvent, *, now_s: float) -> None:
+        match event:
+            case Hello():
+                self.has_backend = True
+            case ModelUpdate():
+                self.models.receive(event)
+            case LoadEnded(serving_id, answer):
+                if isinstance(answer, Failed):
+                    self.models.fail(serving_id, answer, now_s=now_s)
+                else:
+                    self.models.succeed(serving_id)
+            case Died():
+                self.models.die()
+
+    def status(self, *, connected: bool, pending_items: int, now_s: float) -> WorkerStatus:
+        """`now_s` is unix time. A backend that was replaced does not count against readiness: its work waits here."""
+        return WorkerStatus(
+            worker=self.worker,
+            lane=self.lane,
+            bundle_config_hash=self.config_hash or None,
+            ready=connected and self.is_ready,
+            draining=self.draining,
+            device=self.device,
+            models=self.models.states(),
+            pending_items=pending_items,
+            timestamp_s=now_s,
+        )
+
+    @property
+    def is_ready(self) -> bool:
+        applied = self.snapshot is not None
+        return applied and self.has_backend and self.has_consumer and self.models.has_preloaded()

@@ -1,0 +1,85 @@
+"""What a person can set on a worker, and where, and what that means: its name, its lane, its place in the broker."""
+
+import os
+import re
+
+import attrs
+
+from sie.bus.jetstream_api import ConsumerSpec, StreamSpec
+from sie.bus.work_streams import lane_consumer_spec, work_stream_spec
+from sie.domain import ids
+from sie.domain.lane import Lane
+from sie.runtime.settings import LogLevel, setting
+
+DEVICE = re.compile(r"cpu|cuda(:[0-9]+)?")
+
+
+@attrs.frozen(kw_only=True)
+class WorkerSettings:
+    nats_url: str = setting(
+        "nats://127.0.0.1:4222", env="SIE_NATS_URL", flags=("--nats-url",), help="The broker; several: comma-separated"
+    )
+    config_service_url: str = setting(
+        "http://127.0.0.1:8080",
+        env="SIE_CONFIG_SERVICE_URL",
+        flags=("--config-service-url",),
+        help="Where bundles and models are read at start",
+    )
+    admin_token: str | None = setting(
+        None, env="SIE_ADMIN_TOKEN", help="Sent to the config service as a bearer", secret=True
+    )
+    bundle: str = setting("default", env="SIE_BUNDLE", flags=("-b", "--bundle"), help="The bundle to serve")
+    pool: str = setting("default", env="SIE_POOL", flags=("--pool",), help="The queue pool to take work from")
+    machine_profile: str = setting(
+        "default", env="SIE_MACHINE_PROFILE", flags=("--machine-profile",), help="The kind of machine this is"
+    )
+    worker_id: str | None = setting(
+        None,
+        env="SIE_WORKER_ID",
+        flags=("--worker-id",),
+        help="Unique in the cluster; by default made from the host name",
+    )
+    device: str = setting("cpu", env="SIE_DEVICE", flags=("-d", "--device"), help="cpu, cuda or cuda:N")
+    preload: tuple[str, ...] = setting(
+        (), env="SIE_PRELOAD", flags=("--preload",), help="Models to load before the worker says that it is ready"
+    )
+    cache_dir: str = setting(
+        "~/.cache/sie", env="SIE_CACHE_DIR", flags=("--cache-dir",), help="Holds downloads and compiled programs"
+    )
+    stream_storage: str = setting(
+        "memory", env="SIE_STREAM_STORAGE", help="Where the broker keeps work: memory or file"
+    )
+    stream_replicas: int = setting(1, env="SIE_STREAM_REPLICAS", help="Copies that the broker keeps of the work stream")
+    stream_max_age_s: float = setting(1800.0, env="SIE_STREAM_MAX_AGE_S", help="Seconds after which work expires")
+    log_level: LogLevel = setting(
+        "info", env="SIE_LOG_LEVEL", flags=("-l", "--log-level"), help="debug, info, warning or error"
+    )
+    log_json: bool = setting(False, env="SIE_LOG_JSON", flags=("--json-logs",), help="One JSON object a log line")
+
+
+@attrs.frozen
+class Plan:
+    """What the settings mean."""
+
+    worker: ids.WorkerId
+    lane: Lane
+    stream: StreamSpec
+    consumer: ConsumerSpec
+    cache_dir: str
+
+
+def plan_worker(settings: WorkerSettings) -> Plan:
+    """Raises ValueError, which names the setting."""
+    if not DEVICE.fullmatch(settings.device):
+        raise ValueError(f"SIE_DEVICE must be cpu, cuda or cuda:N, not {settings.device!r}")
+    lane = Lane(
+        ids.pool_name(settings.pool), ids.machine_profile(settings.machine_profile), ids.bundle_name(settings.bundle)
+    )
+    stream = work_stream_spec(
+        lane.pool,
+        storage=settings.stream_storage,
+        replicas=settings.stream_replicas,
+        max_age_s=settings.stream_max_age_s,
+    )
+    cache_dir = os.path.expanduser(settings.cache_dir)
+    return Plan(ids.worker_id(settings.worker_id or ""), lane, stream, lane_consumer_spec(lane), cache_dir)

@@ -1,0 +1,135 @@
+"""A whole worker on a stage: the real `app.run` between a scripted bus, queue, backend and config service."""
+
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+
+import attrs
+import trio
+
+from sie.authority.client import Authority, AuthorityError
+from sie.bus.api import Bus
+from sie.bus.jetstream_api import ConsumerSpec, StreamSpec
+from sie.domain.bundle import Bundle
+from sie.domain.worker import WorkerStatus
+from sie.wire.configs_api import EpochReply, ExportReply, ExportRow
+from sie.wire.heartbeat import decode_heartbeat
+from sie.wire.result import WorkResult
+from sie.worker.app import World, run
+from sie.worker.children import Child, Report, open_child
+from sie.worker.consume.source import WorkSource
+from sie.worker.settings import WorkerSettings
+from tests.worker.doubles import (
+    BUNDLE,
+    MODEL,
+    OTHER,
+    WORKER,
+    Script,
+    ScriptedBus,
+    ScriptedLaunch,
+    ScriptedQueue,
+    machine,
+    model_config,
+    serve,
+)
+
+LIMIT_S = 10_000.0
+"""Of a clock that jumps: more than any backoff of the worker."""
+
+
+@attrs.define(eq=False)
+class ScriptedAuthority:
+    failures: int = 0
+    reads: int = 0
+
+    async def read_epoch(self) -> EpochReply:
+        return EpochReply(epoch=1)
+
+    async def read_bundles(self) -> tuple[Bundle, ...]:
+        await trio.lowlevel.checkpoint()
+        self.reads += 1
+        if self.reads <= self.failures:
+            raise AuthorityError("the config service is not up")
+        return (BUNDLE,)
+
+    async def read_export(self) -> ExportReply:
+        return ExportReply(epoch=1, models=tuple(map(row, (MODEL, OTHER))))
+
+
+def row(name: str) -> ExportRow:
+    return ExportRow(model_id=name, model_config=model_config(name))
+
+
+@attrs.define(eq=False)
+class Stage:
+    stop: trio.Event
+    bus: ScriptedBus
+    queue: ScriptedQueue
+    launch: ScriptedLaunch
+    ended: trio.Event = attrs.field(factory=trio.Event)
+
+    async def results(self, count: int) -> list[WorkResult]:
+        await until(lambda: len(self.bus.results()) >= count)
+        return self.bus.results()
+
+    def status(self) -> WorkerStatus:
+        return decode_heartbeat(self.bus.heartbeats()[-1])
+
+    async def until_ready(self) -> None:
+        await until(lambda: bool(self.bus.heartbeats()) and self.status().ready)
+
+
+async def until(condition: Callable[[], bool]) -> None:
+    with trio.fail_after(LIMIT_S):
+        while not condition():  # noqa: ASYNC110 - the clock jumps
+            await trio.sleep(0.05)
+
+
+@asynccontextmanager
+async def worker(
+    *scripts: Script, preload: tuple[str, ...] = (), authority: ScriptedAuthority | None = None
+) -> AsyncIterator[Stage]:
+    """Stopped at the end of the block, and waited for."""
+    stage = Stage(trio.Event(), ScriptedBus(), ScriptedQueue(), ScriptedLaunch(scripts or (serve,)))
+    settings = WorkerSettings(worker_id=WORKER, preload=preload)
+    world = world_of(stage, authority or ScriptedAuthority())
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(_run, settings, world, stage)
+        yield stage
+        stage.stop.set()
+
+
+async def _run(settings: WorkerSettings, world: World, stage: Stage) -> None:
+    await run(settings, world)
+    stage.ended.set()
+
+
+def world_of(stage: Stage, authority: ScriptedAuthority) -> World:
+    @asynccontextmanager
+    async def open_bus(url: str, *, inbox: str, name: str) -> AsyncIterator[Bus]:
+        assert url
+        assert name
+        stage.bus.inbox = inbox
+        yield stage.bus
+
+    @asynccontextmanager
+    async def open_authority(url: str, token: str | None) -> AsyncIterator[Authority]:
+        assert url
+        assert token is None
+        yield authority
+
+    def open_scripted(report: Report) -> AbstractAsyncContextManager[Child]:
+        return open_child(stage.launch, report)
+
+    def open_source(_: Bus, stream: StreamSpec, consumer: ConsumerSpec) -> WorkSource:
+        assert stream.name == consumer.stream
+        return stage.queue
+
+    return World(machine(stage.stop), open_bus, open_authority, open_scripted, open_source)
+
+
+def words_of(stage: Stage) -> Mapping[int, list[bytes]]:
+    """What the broker was told of each delivery, in order."""
+    told: dict[int, list[bytes]] = {}
+    for seq, word in stage.bus.words():
+        told.setdefault(seq, []).append(word)
+    return told

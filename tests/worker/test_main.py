@@ -1,0 +1,67 @@
+"""The worker's command line: names that fit, settings refused before anything starts, and a parent without arrays."""
+
+import subprocess
+import sys
+
+import pytest
+from click.testing import CliRunner
+
+from sie.domain.ids import worker_id
+from sie.worker.__main__ import backend_command, main, own_name
+from sie.worker.settings import WorkerSettings, plan_worker
+from tests.worker.doubles import LANE, WORKER
+
+
+def test_the_settings_by_default_name_the_default_lane() -> None:
+    plan = plan_worker(WorkerSettings(worker_id=WORKER))
+    assert (plan.worker, plan.lane, plan.stream.name) == (WORKER, LANE, "WORK_POOL_default")
+    assert plan.cache_dir.endswith("/.cache/sie")
+    assert not plan.cache_dir.startswith("~")
+
+
+@pytest.mark.parametrize(
+    ("flags", "said"),
+    [
+        (["--pool", "no pool"], "pool 'no pool' must match"),
+        (["--bundle", "a b"], "bundle 'a b' must match"),
+        (["--machine-profile", ""], "machine profile '' must match"),
+        (["--worker-id", "a/b"], "worker id 'a/b' must match"),
+        (["--device", "tpu"], "SIE_DEVICE must be cpu, cuda or cuda:N, not 'tpu'"),
+    ],
+)
+def test_a_setting_that_cannot_be_is_refused_before_anything_starts(flags: list[str], said: str) -> None:
+    result = CliRunner().invoke(main, ["serve", *flags])
+    assert result.exit_code == 2
+    assert said in result.output
+
+
+def test_an_age_below_the_last_delivery_is_refused_before_anything_starts() -> None:
+    result = CliRunner().invoke(main, ["serve"], env={"SIE_STREAM_MAX_AGE_S": "60"})
+    assert result.exit_code == 2
+    assert "SIE_STREAM_MAX_AGE_S is 60" in result.output
+
+
+def test_a_worker_without_a_name_makes_one_that_fits() -> None:
+    assert worker_id(own_name()) == own_name()
+
+
+def test_the_backend_is_started_by_this_python_wherever_the_package_is() -> None:
+    settings = WorkerSettings(device="cuda:1", log_level="debug", log_json=True)
+    command = backend_command(settings, "/cache")
+    assert command[:4] == (sys.executable, "-P", "-m", "sie.backend")
+    assert " ".join(command[4:]) == "--device cuda:1 --cache-dir /cache --log-level debug --json-logs"
+
+
+@pytest.mark.system
+def test_the_parent_loads_no_arrays_and_no_model_code() -> None:
+    imports = "import sys, sie.worker.__main__, sie.worker.app, sie.bus.nats"
+    program = f"{imports}; print(*({{'numpy', 'jax', 'flax', 'tokenizers'}} & set(sys.modules)))"
+    loaded = subprocess.run([sys.executable, "-c", program], check=True, capture_output=True, text=True)
+    assert loaded.stdout.split() == []
+
+
+@pytest.mark.system
+def test_a_backend_without_its_socket_says_how_it_is_meant_to_be_started() -> None:
+    alone = subprocess.run([sys.executable, "-m", "sie.backend"], check=False, capture_output=True, text=True)
+    assert alone.returncode == 2
+    assert "--socket" in alone.stderr
