@@ -13,8 +13,8 @@ from sie.wire.codec import pack
 from sie.wire.heartbeat import decode_heartbeat
 from sie.wire.ipc import EncodeBatch, Failed, Finished, LoadModel
 from sie.worker.consume.lane import DRAIN_S
-from sie.worker.core.desk import FULL_ITEMS
 from sie.worker.core.flights import MAX_BATCHES
+from sie.worker.core.held_work import FULL_ITEMS
 from sie.worker.core.models import REST
 from tests.worker.doubles import HASH, MODEL, OTHER, REPLY, UNIX_S, WORKER, Peer, delivery, finished, work
 from tests.worker.stage import ScriptedAuthority, until, words_of, worker

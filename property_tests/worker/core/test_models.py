@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 
 from sie.domain.errors import ErrorCode
 from sie.wire.ipc import Failed, ModelUpdate
-from sie.worker.core.models import REST, Coming, ModelBoard, Ready, Refused
+from sie.worker.core.models import REST, Coming, ModelStates, Ready, Refused
 
 NAMES = ("a", "b", "c")
 STEPS = ("ask", "preload", "due", "succeed", "fail", "fail for good", "die", "update")
@@ -20,7 +20,7 @@ def failed(*, permanent: bool) -> Failed:
 def test_a_load_is_under_way_at_most_once_and_never_for_what_is_loaded(
     history: list[tuple[str, str, float]],
 ) -> None:
-    board, under_way, returning, now_s = ModelBoard(), set[str](), set[str](), 0.0
+    board, under_way, returning, now_s = ModelStates(), set[str](), set[str](), 0.0
     for step, name, passed_s in history:
         now_s += passed_s
         match step:
@@ -52,7 +52,7 @@ def test_a_load_is_under_way_at_most_once_and_never_for_what_is_loaded(
 
 @given(st.floats(0, 1e6), st.integers(1, 12))
 def test_a_model_that_failed_rests_longer_each_time_and_is_refused_meanwhile(now_s: float, failures: int) -> None:
-    board, expected = ModelBoard(), REST.delays()
+    board, expected = ModelStates(), REST.delays()
     for _ in range(failures):
         assert board.judge("a", now_s=now_s) == Coming()
         assert board.take_due(now_s=now_s) == ("a",)
@@ -69,7 +69,7 @@ def test_a_model_that_failed_rests_longer_each_time_and_is_refused_meanwhile(now
 
 @given(st.floats(0, 1e9))
 def test_a_model_that_failed_for_good_is_refused_for_ever(now_s: float) -> None:
-    board = ModelBoard()
+    board = ModelStates()
     board.preload(["a"])
     board.take_due(now_s=0)
     board.fail("a", failed(permanent=True), now_s=0)
@@ -83,7 +83,7 @@ def test_a_model_that_failed_for_good_is_refused_for_ever(now_s: float) -> None:
 
 @given(st.floats(0, 1e6))
 def test_a_preloaded_model_is_due_again_by_itself(now_s: float) -> None:
-    board = ModelBoard()
+    board = ModelStates()
     board.preload(["a"])
     board.take_due(now_s=now_s)
     board.fail("a", failed(permanent=False), now_s=now_s)
@@ -94,7 +94,7 @@ def test_a_preloaded_model_is_due_again_by_itself(now_s: float) -> None:
 
 @given(st.sets(st.sampled_from(NAMES)), st.sets(st.sampled_from(NAMES)))
 def test_a_preload_counts_while_its_model_comes_back_after_a_death(preload: set[str], loaded: set[str]) -> None:
-    board = ModelBoard()
+    board = ModelStates()
     board.preload(preload)
     for name in loaded:
         board.succeed(name)
@@ -109,7 +109,7 @@ def test_a_preload_counts_while_its_model_comes_back_after_a_death(preload: set[
 
 @given(st.text())
 def test_the_backend_may_name_no_code_that_is_not_ours(code: str) -> None:
-    board = ModelBoard()
+    board = ModelStates()
     board.fail("a", Failed(id=1, error_code=code, error="no"), now_s=0)
     (state,) = board.states()
     assert state.error_code in list(ErrorCode)

@@ -21,12 +21,12 @@ from sie.runtime.service import running
 from sie.runtime.world import Machine
 from sie.worker.children import Child, OpenChild
 from sie.worker.consume.answers import Answers
-from sie.worker.consume.bell import Bell
-from sie.worker.consume.foreman import Foreman
+from sie.worker.consume.dispatcher import Dispatcher
 from sie.worker.consume.intake import Intake
 from sie.worker.consume.lane import LaneWork
 from sie.worker.consume.source import OpenSource
-from sie.worker.core.desk import Desk
+from sie.worker.consume.wakeup import Wakeup
+from sie.worker.core.held_work import HeldWork
 from sie.worker.core.loading import canonical_names
 from sie.worker.core.state import ChildEvent, WorkerState
 from sie.worker.heartbeat import Heart
@@ -74,7 +74,7 @@ class _Worker:
     plan: Plan
     world: World
     state: WorkerState
-    desk: Desk = attrs.field(factory=Desk)
+    held_work: HeldWork = attrs.field(factory=HeldWork)
     listeners: list[Callable[[], None]] = attrs.field(factory=list)
 
     def on_child(self, event: ChildEvent) -> None:
@@ -86,7 +86,9 @@ class _Worker:
             listener()
 
     def status(self, connected: bool) -> WorkerStatus:
-        return self.state.status(connected=connected, pending_items=len(self.desk), now_s=self.world.machine.unix_s())
+        return self.state.status(
+            connected=connected, pending_items=len(self.held_work), now_s=self.world.machine.unix_s()
+        )
 
     async def announce_stop(self) -> NoReturn:
         await self.world.machine.stop.wait()
@@ -107,12 +109,12 @@ class _Worker:
         self.state.install(snapshot)
         self.state.models.preload(canonical_names(snapshot, preload))
         self.changed()
-        wake, room, answers = Bell(), Bell(), Answers(bus)
+        wake, room, answers = Wakeup(), Wakeup(), Answers(bus)
         self.listeners.append(wake.ring)
-        foreman = Foreman(
+        dispatcher = Dispatcher(
             state=self.state,
             snapshot=snapshot,
-            desk=self.desk,
+            held_work=self.held_work,
             answers=answers,
             child=child,
             machine=self.world.machine,
@@ -122,7 +124,7 @@ class _Worker:
         intake = Intake(
             state=self.state,
             snapshot=snapshot,
-            desk=self.desk,
+            held_work=self.held_work,
             answers=answers,
             sessions=bus,
             source=self.world.open_source(bus, self.plan.stream, self.plan.consumer),
@@ -131,7 +133,7 @@ class _Worker:
             arrived=wake,
             room=room,
         )
-        await LaneWork(bus, self.desk, answers, intake, foreman).run_until(self.world.machine.stop)
+        await LaneWork(bus, self.held_work, answers, intake, dispatcher).run_until(self.world.machine.stop)
 
 
 async def read_export_until_done(authority: Authority) -> Assembled:

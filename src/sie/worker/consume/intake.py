@@ -1,6 +1,6 @@
 """The intake: deliveries are pulled while there is room for them, and each is judged as it comes (§2, §16.2).
 
-What is to be run goes to the desk; everything else is answered, given back or dropped here.
+What is to be run is held; everything else is answered, given back or dropped here.
 """
 
 import logging
@@ -18,11 +18,11 @@ from sie.runtime.retrying import Backoff
 from sie.runtime.world import Machine
 from sie.wire.work import WorkItem
 from sie.worker.consume.answers import Answers
-from sie.worker.consume.bell import Bell
 from sie.worker.consume.source import WorkSource
+from sie.worker.consume.wakeup import Wakeup
 from sie.worker.core.accept import AckDrop, Caller, Garbled, Nak, Refuse, Run, caller, judge_delivery, read_delivery
 from sie.worker.core.batching import Candidate, estimate_tokens
-from sie.worker.core.desk import Desk, Held
+from sie.worker.core.held_work import Held, HeldWork
 from sie.worker.core.results import Course, error_of
 from sie.worker.core.state import WorkerState
 
@@ -33,18 +33,18 @@ RETRY = Backoff(initial_s=0.1, cap_s=5.0)
 
 @attrs.frozen(kw_only=True)
 class Intake:
-    """`arrived` rings after each burst, `room` when the desk is emptier; `changed` is called when the state is new."""
+    """`arrived` rings after each burst, `room` when less is held; `changed` is called when the state is new."""
 
     state: WorkerState
     snapshot: RegistrySnapshot
-    desk: Desk
+    held_work: HeldWork
     answers: Answers
     sessions: Sessions
     source: WorkSource
     machine: Machine
     changed: Callable[[], None]
-    arrived: Bell
-    room: Bell
+    arrived: Wakeup
+    room: Wakeup
 
     async def pull_forever(self) -> NoReturn:
         delays = RETRY.delays()
@@ -58,9 +58,9 @@ class Intake:
                 log.warning("the lane's queue is lost", extra={"lane": str(self.state.lane), "error": str(error)})
                 self._set_consumer(present=False)
                 if isinstance(error, ConsumerLost):
-                    self.desk.orphan()
+                    self.held_work.orphan()
                 await trio.sleep(next(delays))
-            while not self.desk.has_room:
+            while not self.held_work.has_room:
                 await self.room.wait()
 
     async def _ensure(self) -> None:
@@ -69,9 +69,9 @@ class Intake:
             self._set_consumer(present=True)
 
     async def _pull_until_full(self) -> None:
-        """What has come is taken beyond what fills the desk: a lease is kept there and nowhere else."""
+        """What has come is taken beyond what there is room for: a lease is kept there and nowhere else."""
         async with self.source.open() as puller:
-            while not self.desk.is_full:
+            while not self.held_work.is_full:
                 self._take(await puller.receive())
                 self._take_buffered(puller)
                 self.arrived.ring()
@@ -103,8 +103,8 @@ class Intake:
     def _hold(self, delivery: Delivery, item: WorkItem, serving_id: str) -> None:
         found = self.snapshot.find(serving_id)
         tokens = estimate_tokens(item.item, found.model.max_sequence_length if found else None)
-        candidate = Candidate(self.desk.next_order(), serving_id, item.operation, tokens)
-        self.desk.add(Held(item, candidate, delivery, trio.current_time(), self._queue_ms(item)))
+        candidate = Candidate(self.held_work.next_order(), serving_id, item.operation, tokens)
+        self.held_work.add(Held(item, candidate, delivery, trio.current_time(), self._queue_ms(item)))
 
     def _refuse_garbled(self, delivery: Delivery, problem: str, answer_to: Caller | None) -> None:
         log.error("a message is no work item", extra={"stream_seq": delivery.stream_seq, "problem": problem})

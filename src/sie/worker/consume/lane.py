@@ -13,9 +13,9 @@ import trio
 from sie.bus.api import Sessions
 from sie.runtime.service import running
 from sie.worker.consume.answers import Answers
-from sie.worker.consume.foreman import Foreman
+from sie.worker.consume.dispatcher import Dispatcher
 from sie.worker.consume.intake import Intake
-from sie.worker.core.desk import Desk, Held
+from sie.worker.core.held_work import Held, HeldWork
 
 RENEW_S = 5.0
 DRAIN_S = 8.0
@@ -26,31 +26,31 @@ OWED_NAK_S = 5.0
 @attrs.frozen
 class LaneWork:
     sessions: Sessions
-    desk: Desk
+    held_work: HeldWork
     answers: Answers
     intake: Intake
-    foreman: Foreman
+    dispatcher: Dispatcher
 
     async def run_until(self, stop: trio.Event) -> None:
         async with running(self._renew_forever):
             async with trio.open_nursery() as batches:
-                async with running(self.intake.pull_forever, partial(self.foreman.work_forever, batches)):
+                async with running(self.intake.pull_forever, partial(self.dispatcher.work_forever, batches)):
                     await stop.wait()
-                self._give_back(self.desk.waiting())
+                self._give_back(self.held_work.waiting())
                 batches.cancel_scope.deadline = trio.current_time() + DRAIN_S
-            self._give_back(self.desk.held())
+            self._give_back(self.held_work.held())
 
     async def _renew_forever(self) -> NoReturn:
         while True:
             await trio.sleep(RENEW_S)
             if self.sessions.session:
-                self._give_back(self.desk.take_owed(), delay_s=OWED_NAK_S)
+                self._give_back(self.held_work.take_owed(), delay_s=OWED_NAK_S)
                 self.intake.room.ring()
-            for delivery in self.desk.renew(now_s=trio.current_time()):
+            for delivery in self.held_work.renew(now_s=trio.current_time()):
                 self.answers.renew(delivery)
 
     def _give_back(self, deliveries: tuple[Held, ...], *, delay_s: float = 0.0) -> None:
         for held in deliveries:
-            self.desk.release(held)
+            self.held_work.release(held)
             if held.is_lent:
                 self.answers.give_back(held.delivery, delay_s=delay_s)

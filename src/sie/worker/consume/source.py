@@ -13,7 +13,7 @@ from sie.bus.jetstream import ConsumerSpec, Ensured, Puller, StreamSpec, ensure_
 log = logging.getLogger(__name__)
 
 PULL_CAPACITY = 64
-"""Asked of the broker at a time; what has come goes to the desk at once, where its lease is kept."""
+"""Asked of the broker at a time; what has come is held at once, with its lease."""
 
 
 class WorkSource(Protocol):

@@ -50,7 +50,7 @@ class Rest:
 
 
 @attrs.define
-class ModelBoard:
+class ModelStates:
     """`loaded` names what the backend can run. Serving ids throughout."""
 
     loaded: set[str] = attrs.field(factory=set, init=False)

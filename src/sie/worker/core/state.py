@@ -10,7 +10,7 @@ from sie.domain.registry import RegistrySnapshot
 from sie.domain.worker import WorkerStatus
 from sie.wire.ipc import Failed, Finished, Hello, ModelUpdate
 from sie.worker.core.loading import batch_budgets, served_names
-from sie.worker.core.models import ModelBoard
+from sie.worker.core.models import ModelStates
 
 
 @attrs.frozen
@@ -36,7 +36,7 @@ class WorkerState:
     worker: WorkerId
     lane: Lane
     device: str
-    models: ModelBoard = attrs.field(factory=ModelBoard)
+    models: ModelStates = attrs.field(factory=ModelStates)
     snapshot: RegistrySnapshot | None = None
     budgets: Mapping[str, int] = attrs.field(factory=dict)
     has_backend: bool = False

@@ -47,7 +47,7 @@ class Held:
 
 
 @attrs.define
-class Desk:
+class HeldWork:
     """Waiting in order of arrival; running; and owed: done, with a result that could not be sent."""
 
     _waiting: dict[Key, Held] = attrs.field(factory=dict, init=False)

@@ -1,9 +1,9 @@
-"""A bell between two tasks: a ring while nobody listens is kept, many rings are one. One listener a bell."""
+"""Waking another task: a ring while it does not wait is kept, many rings are one. One waiter each."""
 
 import trio
 
 
-class Bell:
+class Wakeup:
     def __init__(self) -> None:
         self._rung = trio.Event()
 

@@ -1,4 +1,4 @@
-"""The foreman: models are loaded when they are due, and what waits at the desk goes to the backend in batches.
+"""The dispatcher: models are loaded when they are due, and what waits here goes to the backend in batches.
 
 While the backend computes, work gathers; at most two batches are with it, so that it never waits for the next one.
 """
@@ -16,10 +16,10 @@ from sie.wire.ipc import Failed
 from sie.wire.result import WorkResult
 from sie.worker.children import Child
 from sie.worker.consume.answers import Answers
-from sie.worker.consume.bell import Bell
+from sie.worker.consume.wakeup import Wakeup
 from sie.worker.core.accept import caller, is_expired
-from sie.worker.core.desk import Desk, Held
 from sie.worker.core.flights import MAX_BATCHES, Answer
+from sie.worker.core.held_work import Held, HeldWork
 from sie.worker.core.loading import load_request
 from sie.worker.core.models import Refused
 from sie.worker.core.results import Course, encode_item, error_of, outcomes_of, result_of
@@ -29,17 +29,17 @@ log = logging.getLogger(__name__)
 
 
 @attrs.define(kw_only=True, eq=False)
-class Foreman:
-    """`wake` rings when work has come, a batch has ended or a model has changed; `room` is rung as the desk empties."""
+class Dispatcher:
+    """`wake` rings when work has come, a batch has ended or a model has changed; `room` rings as work ends."""
 
     state: WorkerState
     snapshot: RegistrySnapshot
-    desk: Desk
+    held_work: HeldWork
     answers: Answers
     child: Child
     machine: Machine
-    wake: Bell
-    room: Bell
+    wake: Wakeup
+    room: Wakeup
     _batches: int = attrs.field(default=0, init=False)
 
     async def work_forever(self, nursery: trio.Nursery) -> NoReturn:
@@ -53,7 +53,7 @@ class Foreman:
 
     def _refuse_failed(self) -> None:
         """Asking for a model also makes it wanted, so that its first item begins its load."""
-        for serving_id in {held.candidate.serving_id for held in self.desk.waiting()}:
+        for serving_id in {held.candidate.serving_id for held in self.held_work.waiting()}:
             readiness = self.state.models.judge(serving_id, now_s=trio.current_time())
             if isinstance(readiness, Refused):
                 self._refuse_all(serving_id, readiness)
@@ -69,7 +69,7 @@ class Foreman:
                 self.wake.ring()
 
     def _refuse_all(self, serving_id: str, refused: Refused) -> None:
-        for held in self.desk.waiting():
+        for held in self.held_work.waiting():
             if held.candidate.serving_id == serving_id:
                 to = caller(held.work)
                 result = error_of(
@@ -79,7 +79,7 @@ class Foreman:
 
     def _start_batches(self, nursery: trio.Nursery) -> None:
         while self._batches < MAX_BATCHES:
-            taken = self.desk.take_batch(self.state.models.loaded, self.state.budgets)
+            taken = self.held_work.take_batch(self.state.models.loaded, self.state.budgets)
             if not taken:
                 return
             batch = self._drop_expired(taken)
@@ -113,14 +113,14 @@ class Foreman:
 
     def _settle(self, held: Held, reply_subject: str, result: WorkResult) -> None:
         if not self.answers.publish(reply_subject, result):
-            self.desk.owe(held)
+            self.held_work.owe(held)
             return
         if held.is_lent:
             self.answers.done(held.delivery)
         self._release(held)
 
     def _release(self, held: Held) -> None:
-        self.desk.release(held)
+        self.held_work.release(held)
         self.room.ring()
 
     def _course(self, held: Held) -> Course:

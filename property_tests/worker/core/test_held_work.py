@@ -1,4 +1,4 @@
-"""The desk loses nothing and holds nothing twice, whatever comes, goes, comes again, and in whatever order."""
+"""The held_work loses nothing and holds nothing twice, whatever comes, goes, comes again, and in whatever order."""
 
 import attrs
 from hypothesis import given
@@ -8,74 +8,74 @@ from sie.bus.jetstream_api import Delivery
 from sie.testing import message_strategies as messages
 from sie.wire.work import WorkItem
 from sie.worker.core.batching import Candidate
-from sie.worker.core.desk import FULL_ITEMS, RENEW_AFTER_S, Desk, Held
+from sie.worker.core.held_work import FULL_ITEMS, RENEW_AFTER_S, Held, HeldWork
 
 STEPS = ("add", "take", "release", "owe", "take_owed", "orphan", "renew")
 seqs = st.integers(1, 12)
 histories = st.lists(st.tuples(st.sampled_from(STEPS), seqs), max_size=60)
 
 
-def held(desk: Desk, item: WorkItem, seq: int, deliveries: int = 1, now_s: float = 0.0) -> Held:
+def held(held_work: HeldWork, item: WorkItem, seq: int, deliveries: int = 1, now_s: float = 0.0) -> Held:
     ack = f"$JS.ACK.s.c.{deliveries}.{seq}.1.0.0"
     named = attrs.evolve(item, work_item_id=f"r.{seq}")
     delivery = Delivery("s", b"x" * seq, {}, ack, seq, deliveries, 0)
-    return Held(named, Candidate(desk.next_order(), "m", "encode", seq), delivery, now_s, 0.0)
+    return Held(named, Candidate(held_work.next_order(), "m", "encode", seq), delivery, now_s, 0.0)
 
 
 @given(messages.work_items, histories)
 def test_the_desk_holds_exactly_what_came_and_has_not_gone(item: WorkItem, history: list[tuple[str, int]]) -> None:
-    desk, expected, running = Desk(), set[int](), dict[int, Held]()
+    held_work, expected, running = HeldWork(), set[int](), dict[int, Held]()
     for now_s, (step, seq) in enumerate(history):
         if step == "add":
-            assert desk.add(held(desk, item, seq, now_s + 1)) or seq in expected
+            assert held_work.add(held(held_work, item, seq, now_s + 1)) or seq in expected
             expected.add(seq)
         elif step == "take":
-            running |= {one.delivery.stream_seq: one for one in desk.take_batch({"m"}, {"m": seq})}
+            running |= {one.delivery.stream_seq: one for one in held_work.take_batch({"m"}, {"m": seq})}
         elif step in ("release", "owe") and seq in running:
-            (desk.release if step == "release" else desk.owe)(running.pop(seq))
+            (held_work.release if step == "release" else held_work.owe)(running.pop(seq))
             expected -= {seq} if step == "release" else set()
         elif step == "take_owed":
-            expected -= {one.delivery.stream_seq for one in desk.take_owed()}
+            expected -= {one.delivery.stream_seq for one in held_work.take_owed()}
         elif step == "orphan":
-            desk.orphan()
-            assert desk.renew(now_s=1e9) == ()
+            held_work.orphan()
+            assert held_work.renew(now_s=1e9) == ()
         elif step == "renew":
-            desk.renew(now_s=now_s)
-        seen = [one.delivery.stream_seq for one in desk.held()]
+            held_work.renew(now_s=now_s)
+        seen = [one.delivery.stream_seq for one in held_work.held()]
         assert sorted(seen) == sorted(expected)
-        assert len(desk) == len(expected)
-    for one in desk.held():
-        desk.release(one)
-    assert desk.has_room
-    assert not desk.is_full
+        assert len(held_work) == len(expected)
+    for one in held_work.held():
+        held_work.release(one)
+    assert held_work.has_room
+    assert not held_work.is_full
 
 
 @given(messages.work_items, st.lists(seqs, unique=True, max_size=8), st.floats(0, 60))
 def test_a_lease_is_renewed_once_when_it_is_due_and_not_before(
     item: WorkItem, numbers: list[int], now_s: float
 ) -> None:
-    desk = Desk()
+    held_work = HeldWork()
     for seq in numbers:
-        desk.add(held(desk, item, seq))
-    due = desk.renew(now_s=now_s)
+        held_work.add(held(held_work, item, seq))
+    due = held_work.renew(now_s=now_s)
     assert [d.stream_seq for d in due] == (numbers if now_s >= RENEW_AFTER_S else [])
-    assert not due or desk.renew(now_s=now_s) == ()
+    assert not due or held_work.renew(now_s=now_s) == ()
 
 
 @given(messages.work_items, st.integers(0, 300))
 def test_the_desk_is_full_at_its_bound_and_has_no_room_then(item: WorkItem, count: int) -> None:
-    desk = Desk()
+    held_work = HeldWork()
     for seq in range(1, count + 1):
-        desk.add(held(desk, item, seq))
-    assert desk.is_full == (count >= FULL_ITEMS)
-    assert not (desk.is_full and desk.has_room)
+        held_work.add(held(held_work, item, seq))
+    assert held_work.is_full == (count >= FULL_ITEMS)
+    assert not (held_work.is_full and held_work.has_room)
 
 
 @given(messages.work_items, seqs)
 def test_a_redelivery_is_held_once_under_its_newest_lease(item: WorkItem, seq: int) -> None:
-    desk = Desk()
-    assert desk.add(held(desk, item, seq))
-    desk.orphan()
-    assert not desk.add(held(desk, item, seq, deliveries=2, now_s=5))
-    (one,) = desk.held()
+    held_work = HeldWork()
+    assert held_work.add(held(held_work, item, seq))
+    held_work.orphan()
+    assert not held_work.add(held(held_work, item, seq, deliveries=2, now_s=5))
+    (one,) = held_work.held()
     assert (one.delivery.deliveries, one.renewed_s, one.is_lent) == (2, 5, True)

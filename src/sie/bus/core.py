@@ -1,4 +1,4 @@
-"""What does a service hold of the broker, whatever carries it (§8)? Subscriptions, the inbox, the line of the moment.
+"""What does a service hold of the broker, whatever carries it (§8)? Subscriptions, inbox, present connection.
 
 Everything of `sie.bus.api.Bus` is here; `sie.bus.nats` puts real connections under it, one after another.
 """
@@ -23,7 +23,7 @@ INBOX_NUMBER = 0
 
 @attrs.define(eq=False)
 class Subscription:
-    """Remembered until its block is left, and made anew on every line."""
+    """Remembered until its block is left, and made anew on every connection."""
 
     pattern: str
     handler: Handler
@@ -31,7 +31,7 @@ class Subscription:
     live: bool = True
 
 
-class Line(Protocol):
+class Connection(Protocol):
     """One unbroken connection, with every subscription made on it before it is opened to callers."""
 
     @property
@@ -51,16 +51,16 @@ class Line(Protocol):
         ...
 
 
-class Switchboard:
-    """`Bus`, given lines by its owner."""
+class BusCore:
+    """`Bus`, given connections by its owner."""
 
     def __init__(self, inbox: str) -> None:
         self._inbox = Inbox(inbox)
         check_pattern(self._inbox.pattern)
         self.subscriptions = {INBOX_NUMBER: Subscription(self._inbox.pattern, self._inbox.receive)}
         self._numbers = count(INBOX_NUMBER + 1)
-        self._line: Line | None = None
-        self._line_opened = trio.Event()
+        self._connection: Connection | None = None
+        self._opened = trio.Event()
         self._max_payload = DEFAULT_MAX_PAYLOAD
         self.body = trio.CancelScope()  # the block that uses the bus; a failing handler cancels it
         self.failure: Exception | None = None
@@ -72,26 +72,26 @@ class Switchboard:
     def publish_nowait(
         self, subject: str, data: bytes, *, reply: str = "", headers: Mapping[str, str] = NO_HEADERS
     ) -> None:
-        line = self._line
-        if line is None or not line.is_connected:
+        connection = self._connection
+        if connection is None or not connection.is_connected:
             raise NotConnected(f"no connection to the broker: nothing sent on {subject}")
         size = checked_size(subject, data, reply, headers, self._max_payload)
-        line.outbox.publish(Publish(subject, data, reply, headers, size))
+        connection.outbox.publish(Publish(subject, data, reply, headers, size))
 
     @asynccontextmanager
     async def subscribe(self, subject: str, handler: Handler, *, queue: str = "") -> AsyncIterator[None]:
         check_pattern(subject, queue)
         number = next(self._numbers)
         subscription = self.subscriptions[number] = Subscription(subject, handler, queue)
-        if self._line is not None:
-            self._line.outbox.subscribe(number)
+        if self._connection is not None:
+            self._connection.outbox.subscribe(number)
         try:
             yield
         finally:
-            del self.subscriptions[number]  # no later line makes it again
-            if self._line is not None:
+            del self.subscriptions[number]  # no later connection makes it again
+            if self._connection is not None:
                 with trio.move_on_after(UNSUBSCRIBE_S, shield=True):
-                    await self._line.stop(number)
+                    await self._connection.stop(number)
             subscription.live = False
 
     @property
@@ -106,25 +106,25 @@ class Switchboard:
 
     @property
     def session(self) -> int:
-        line = self._line
-        return line.number if line is not None and line.is_connected else 0
+        connection = self._connection
+        return connection.number if connection is not None and connection.is_connected else 0
 
     async def wait_session(self, *, newer_than: int = 0) -> int:
         await trio.lowlevel.checkpoint()
         while self.session <= newer_than:
-            await self._line_opened.wait()
+            await self._opened.wait()
         return self.session
 
-    def open_line(self, line: Line, made: frozenset[int]) -> None:
-        """From here on callers use this line. What was subscribed while the owner made `made` goes first."""
-        self._line, self._max_payload = line, line.max_payload
+    def open_connection(self, connection: Connection, made: frozenset[int]) -> None:
+        """From here on callers use this connection. What was subscribed while the owner made `made` goes first."""
+        self._connection, self._max_payload = connection, connection.max_payload
         for number in self.subscriptions.keys() - made:
-            line.outbox.subscribe(number)
-        self._line_opened.set()
-        self._line_opened = trio.Event()
+            connection.outbox.subscribe(number)
+        self._opened.set()
+        self._opened = trio.Event()
 
-    def close_line(self) -> None:
-        self._line = None
+    def close_connection(self) -> None:
+        self._connection = None
 
     def deliver(self, subscription: Subscription, message: Message) -> None:
         """Call the handler. Whatever it raises ends the bus, and nothing is delivered after that."""
