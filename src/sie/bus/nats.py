@@ -22,8 +22,8 @@ from trio_asyncio import TrioEventLoop, aio_as_trio, open_loop
 
 from sie.bus.api import NO_HEADERS, Bus, Message
 from sie.bus.background import background
-from sie.bus.core import BusCore, Subscription
 from sie.bus.dialling import Endpoint, Tries
+from sie.bus.front import BusFront, Subscription
 from sie.bus.outbox import Command, Outbox, Publish, Subscribe
 
 log = logging.getLogger(__name__)
@@ -57,20 +57,20 @@ async def open_bus(
     is cancelled and that error leaves bare, with what the block raised meanwhile as its cause. Leaving sends what the
     outbox holds if there is a connection, within `CLOSE_S`, also when cancelled.
     """
-    core = BusCore(inbox)
-    dialler = _Dialler(Endpoint(url, name, user, password), core, outbox_max_bytes)
+    front = BusFront(inbox)
+    dialler = _Dialler(Endpoint(url, name, user, password), front, outbox_max_bytes)
     raised: BaseException | None = None
     try:
         async with background(dialler.run, dialler.watch_forever):
             try:
-                with core.body:
-                    yield core
+                with front.body:
+                    yield front
             finally:
                 await dialler.close()
     except BaseException as error:  # raised again below, unless a handler's failure is the reason for it
         raised = error
-    if core.failure is not None:
-        raise core.failure from raised
+    if front.failure is not None:
+        raise front.failure from raised
     if raised is not None:
         raise raised
 
@@ -79,7 +79,7 @@ async def open_bus(
 class _Session:
     """One client and what belongs to it. `number` is 0 until its subscriptions stand at the broker."""
 
-    core: BusCore
+    front: BusFront
     loop: TrioEventLoop
     outbox_max_bytes: int
     client: Client = attrs.field(factory=Client, init=False)
@@ -122,14 +122,14 @@ class _Session:
     async def serve(self, endpoint: Endpoint, number: int, closing: Callable[[], bool]) -> None:
         """Asyncio, like all below. Dial, subscribe, open to callers, pump until the client breaks or the bus closes."""
         await self._connect(endpoint)
-        for subscription in tuple(self.core.subscriptions):
+        for subscription in tuple(self.front.subscriptions):
             await self._make(subscription)
         await self.client.flush(CONNECT_S)
         if closing():
             self.outbox.close()
         self.number, self.began = number, trio.current_time()
         log.info("connected to the broker", extra={"broker": endpoint.hosts, "session": number})
-        self.core.open_connection(self, frozenset(self.made))
+        self.front.open_connection(self, frozenset(self.made))
         await self._pump()
         if not self.client.is_closed:
             await self.client.flush(CONNECT_S)
@@ -169,7 +169,7 @@ class _Session:
                 await self._make(number)
 
     async def _make(self, number: int) -> None:
-        subscription = self.core.subscriptions.get(number)
+        subscription = self.front.subscriptions.get(number)
         if subscription is None:  # left again before its turn came
             return
         # No limits of nats-py's own (0): handlers run at once, so nothing piles up, and its limits drop messages.
@@ -180,7 +180,7 @@ class _Session:
             pending_msgs_limit=0,
             pending_bytes_limit=0,
         )
-        if number not in self.core.subscriptions:
+        if number not in self.front.subscriptions:
             await self._unmake(number)
 
     async def _unmake(self, number: int) -> None:
@@ -192,7 +192,7 @@ class _Session:
 
     def _callback(self, subscription: Subscription) -> Callable[[Msg], Awaitable[None]]:
         async def on_msg(msg: Msg) -> None:
-            self.core.deliver(subscription, Message(msg.subject, msg.data, msg.reply, msg.headers or NO_HEADERS))
+            self.front.deliver(subscription, Message(msg.subject, msg.data, msg.reply, msg.headers or NO_HEADERS))
 
         return on_msg
 
@@ -208,9 +208,9 @@ class _Session:
 class _Dialler:
     """Keeps sessions under a bus, one after another."""
 
-    def __init__(self, endpoint: Endpoint, core: BusCore, outbox_max_bytes: int) -> None:
+    def __init__(self, endpoint: Endpoint, front: BusFront, outbox_max_bytes: int) -> None:
         self._endpoint = endpoint
-        self._core = core
+        self._front = front
         self._outbox_max_bytes = outbox_max_bytes
         self._session: _Session | None = None
         self._sessions = 0
@@ -248,9 +248,9 @@ class _Dialler:
 
     async def _keep_sessions(self, loop: TrioEventLoop) -> None:
         tries = Tries()
-        while not self._closing.is_set() and self._core.failure is None:
+        while not self._closing.is_set() and self._front.failure is None:
             tries.next()
-            session = self._session = _Session(self._core, loop, self._outbox_max_bytes)
+            session = self._session = _Session(self._front, loop, self._outbox_max_bytes)
             await self._run_session(session)
             if not self._closing.is_set():
                 self._report_end(session, tries)
@@ -266,10 +266,10 @@ class _Dialler:
         except (NatsError, OSError) as error:
             session.error = session.error or error
         except Exception as error:  # a defect, ours or nats-py's: it leaves `open_bus` as a handler's error does
-            self._core.fail(error)
+            self._front.fail(error)
         finally:
             self._sessions = max(self._sessions, session.number)
-            self._core.close_connection()
+            self._front.close_connection()
             session.abort()
 
     def _report_end(self, session: _Session, tries: Tries) -> None:

@@ -51,7 +51,7 @@ class Connection(Protocol):
         ...
 
 
-class BusCore:
+class BusFront:
     """`Bus`, given connections by its owner."""
 
     def __init__(self, inbox: str) -> None:
