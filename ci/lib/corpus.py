@@ -49,9 +49,9 @@ class Passage:
     text: str
 
 
-def read_corpus(count: CountTokens) -> Sequence[Passage]:
-    """The first PASSAGES, of at most MAX_TOKENS each. Raises CorpusTooSmall."""
-    library = Path(sysconfig.get_path("stdlib"))
+def read_corpus(count: CountTokens, library: Path | None = None) -> Sequence[Passage]:
+    """The first PASSAGES, of at most MAX_TOKENS each; `library` is this Python's by default. Raises CorpusTooSmall."""
+    library = library or Path(sysconfig.get_path("stdlib"))
     found = list(islice(passages_of(library, count), PASSAGES))
     if len(found) < PASSAGES:
         raise CorpusTooSmall(f"{library} holds {len(found)} passages of documentation; {PASSAGES} are needed")

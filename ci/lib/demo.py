@@ -1,24 +1,22 @@
-"""The whole road on real text: `ci/demo` brings the system up, embeds about a thousand passages over HTTP, asks three
+"""The whole road on real text: `ci/demo` brings the system up, embeds a thousand passages over HTTP, asks three
 questions of them, checks the answers, and stops. `ci/demo --keep` leaves the system up until Ctrl-C.
 
 The text is the documentation of Python's own library, so it is on any machine.
 """
 
 import argparse
-import subprocess
 import sys
 import tempfile
 import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from pathlib import Path
 
 from ci.lib.corpus import CorpusTooSmall, Passage, read_corpus
 from ci.lib.demo_client import Embedder, Refused, Vectors
 from ci.lib.demo_model import cache_folder, fetch_checkpoint, token_counter
 from ci.lib.demo_questions import QUESTIONS, Question, best
 from ci.lib.demo_system import NotReady, System, running_system
-from sie.adapters.api import LoadFailed, Progress
+from sie.adapters.api import LoadFailed, Progress, Report
 from sie.cli.settings import DEFAULT_MODEL
 
 BAR_WIDTH = 40
@@ -40,7 +38,7 @@ def main(argv: Sequence[str]) -> int:
 
 def run(*, keep: bool) -> int:
     say("weights: looking for them on this machine")
-    checkpoint = fetch_checkpoint(tell_download)
+    checkpoint = fetch_checkpoint(told_downloads())
     passages = read_corpus(token_counter(checkpoint))
     say(f"corpus: {len(passages)} passages of Python's documentation")
     with tempfile.TemporaryDirectory(prefix="sie-demo-") as state:
@@ -49,7 +47,8 @@ def run(*, keep: bool) -> int:
             say(f"sie up: ready in {system.seconds:.1f} s at {system.gateway}")
             right = ask(Embedder(system.gateway, DEFAULT_MODEL), passages)
             if keep:
-                stay(system)
+                with suppress(KeyboardInterrupt):
+                    stay(system)
     say("stopped")
     return 0 if right else 1
 
@@ -61,7 +60,8 @@ def ask(embedder: Embedder, passages: Sequence[Passage]) -> bool:
     took_s = time.monotonic() - started
     say(f"embedded {len(passages)} texts in {took_s:.1f} s: {len(passages) / took_s:.0f} texts/s")
     asked = embedder.embed([question.text for question in QUESTIONS])
-    return all([answer(question, vector, vectors, passages) for question, vector in zip(QUESTIONS, asked, strict=True)])
+    right = [answer(question, vector, vectors, passages) for question, vector in zip(QUESTIONS, asked, strict=True)]
+    return all(right)
 
 
 def answer(question: Question, vector: Vectors, vectors: Vectors, passages: Sequence[Passage]) -> bool:
@@ -96,25 +96,29 @@ def progress(total: int) -> Callable[[int], None]:
 
 
 def stay(system: System) -> None:
-    print(
+    say(
         f"\nThe system stays up at {system.gateway}; its logs are in {system.logs}. Try it from another terminal:\n"
         f"  curl -s {system.gateway}/v1/encode/{DEFAULT_MODEL} -H 'Content-Type: application/json' "
         """-d '{"items": [{"text": "What is a passage?"}]}'\n"""
         f"  curl -s {system.gateway}/health\n"
-        f"Ctrl-C, or `kill {system.process.pid}`, stops it.",
-        flush=True,
+        f"Ctrl-C, or `kill {system.process.pid}`, stops it."
     )
-    with suppress(KeyboardInterrupt, subprocess.TimeoutExpired):
-        system.process.wait()
+    system.process.wait()
 
 
-def tell_download(done: Progress) -> None:
-    if done.phase == "downloading":
-        say(
-            f"weights: downloading {done.done >> 20} of {done.total >> 20} MiB"
-            if done.total
-            else "weights: downloading"
-        )
+def told_downloads() -> Report:
+    """A line for each new amount, in MiB."""
+    last = ""
+
+    def tell(progress: Progress) -> None:
+        nonlocal last
+        amount = f" {progress.done >> 20} of {progress.total >> 20} MiB" if progress.total else ""
+        line = f"weights: {progress.phase}{amount}"
+        if progress.phase == "downloading" and line != last:
+            last = line
+            say(line)
+
+    return tell
 
 
 def say(line: str) -> None:

@@ -1,4 +1,4 @@
-"""The model that the demo and the benchmarks run: its checkpoint on this machine, and its own tokenizer to count with."""
+"""The model that the demo and the benchmarks run: its checkpoint on this machine, and its own tokenizer."""
 
 import os
 from collections.abc import Mapping

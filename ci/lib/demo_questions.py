@@ -21,8 +21,8 @@ class Question:
 
 QUESTIONS = (
     Question("How do I make a temporary folder that is deleted afterwards?", "tempfile.TemporaryDirectory"),
-    Question("How do I remove the indentation that all lines of a text have in common?", "textwrap.dedent"),
-    Question("What is the most frequent value in my data?", "statistics.mode"),
+    Question("How do I shorten a text to a given width?", "textwrap.shorten"),
+    Question("How do I merge several sorted inputs into one sorted output?", "heapq.merge"),
 )
 
 
@@ -33,6 +33,6 @@ class Hit:
 
 
 def best(question: Vectors, vectors: Vectors, passages: Sequence[Passage], count: int = SHOWN) -> list[Hit]:
-    """The passages nearest by cosine similarity, the best first. `question` is `[dims]`, `vectors` `[passages, dims]`."""
+    """The nearest by cosine similarity, the best first. `question` is `[dims]`, `vectors` `[passages, dims]`."""
     similarities = (vectors @ question) / (np.linalg.norm(vectors, axis=1) * np.linalg.norm(question))
     return [Hit(float(similarities[at]), passages[at]) for at in np.argsort(-similarities)[:count]]

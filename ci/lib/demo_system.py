@@ -21,7 +21,7 @@ _NO_VARIABLES: Mapping[str, str] = {}
 
 
 class NotReady(Exception):
-    """`sie up` ended, or took too long, before it was ready; what it said is on stderr."""
+    """A process ended, or took too long, before it was ready; what it said is on stderr."""
 
 
 @attrs.frozen
@@ -35,13 +35,17 @@ class System:
     logs: str
     seconds: float
 
-    def stop(self) -> int:
-        return stop(self.process)
+    def ask_to_stop(self) -> None:
+        self.process.send_signal(signal.SIGTERM)
+
+    def wait(self) -> int:
+        """Returns the exit code; raises TimeoutExpired."""
+        return self.process.wait(STOPPED_WITHIN_S)
 
 
 @contextmanager
 def running_system(
-    flags: Sequence[str], variables: Mapping[str, str] = _NO_VARIABLES, *, stderr: IO[bytes] | None = None
+    flags: Sequence[str], variables: Mapping[str, str] = _NO_VARIABLES, *, stderr: IO[bytes] | int | None = None
 ) -> Iterator[System]:
     """`stderr` is ours by default: it carries the lines that tell how the start goes on. Raises NotReady."""
     started = time.monotonic()
@@ -52,24 +56,24 @@ def running_system(
         stdout=subprocess.PIPE,
         stderr=stderr,
         start_new_session=True,
-        preexec_fn=dies_with(os.getpid()),
+        preexec_fn=dies_with(os.getpid()),  # noqa: PLW1509 -- two system calls; nothing that could hold a lock
     )
     try:
-        told = json.loads(first_line(process, READY_WITHIN_S))
+        told = json.loads(first_line(process, READY_WITHIN_S, "`sie up`"))
         seconds = time.monotonic() - started
         yield System(process, told["gateway"], told["config"], told["pids"], told["logs"], seconds)
     finally:
         stop(process)
 
 
-def first_line(process: subprocess.Popen[bytes], within_s: float) -> bytes:
-    """Raises NotReady."""
+def first_line(process: subprocess.Popen[bytes], within_s: float, what: str) -> bytes:
+    """What the process says when it is ready. Raises NotReady."""
     assert process.stdout is not None
     with selectors.DefaultSelector() as selector:
         selector.register(process.stdout, selectors.EVENT_READ)
         line = process.stdout.readline() if selector.select(within_s) else b""
     if not line.endswith(b"\n"):
-        raise NotReady(f"`{' '.join(map(str, process.args))}` was not ready within {within_s:g} s" if not line else "")
+        raise NotReady(f"{what} was not ready within {within_s:g} s, or has ended; what it said is above")
     return line
 
 
