@@ -114,4 +114,5 @@ async def open_nats_server(
         await server.start()
         yield server
     finally:
-        await server.kill()
+        with trio.CancelScope(shield=True, deadline=trio.current_time() + STOP_S):
+            await server.kill()
