@@ -30,7 +30,7 @@ def test_a_state_is_written_once_until_it_changes() -> None:
 
 def test_a_terminal_shows_a_line_per_process_and_plain_lines_once_it_is_closed() -> None:
     drawn, lines = io.StringIO(), list[str]()
-    console = Console(file=drawn, force_terminal=True, width=80)
+    console = Console(file=drawn, force_terminal=True, width=80, _environ={"TERM": "xterm"})
     screen = LiveScreen(["nats", "worker"], lines.append, console)
     screen.state("worker", "compiling 3/8")
     screen.tick()

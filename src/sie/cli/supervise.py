@@ -1,5 +1,6 @@
 """The supervisor: the processes of a plan kept, watched and shown until a signal, or until they fail for good."""
 
+import os
 import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -60,7 +61,8 @@ def announce(plan: Plan, family: Family, output: Output, started_at_s: float) ->
 
 
 def open_screen(plan: Plan, output: Output) -> Screen:
-    if output.as_json or output.verbose or not sys.stdout.isatty():
+    drawable = sys.stdout.isatty() and os.environ.get("TERM") not in {None, "dumb"}
+    if output.as_json or output.verbose or not drawable:
         return PlainScreen(output.write)
     from sie.cli.live import LiveScreen  # noqa: PLC0415 -- only a terminal pays for importing rich
 
