@@ -62,4 +62,5 @@ def test_a_blocked_stderr_drops_records_and_stalls_nothing() -> None:
         assert program.wait() == 0
     numbers = [row["n"] for row in rows]
     assert QUEUE_RECORDS <= len(numbers) < 2 * QUEUE_RECORDS
-    assert numbers == list(range(len(numbers)))
+    assert numbers == sorted(set(numbers))  # the pipe takes some of them now and then, so what is dropped lies between
+    assert numbers[:QUEUE_RECORDS] == list(range(QUEUE_RECORDS))
