@@ -1,56 +1,33 @@
 """The config service's read endpoints through the real `run`, over folders on disk (§14, wire-facts 3.2)."""
 
 import json
-import random
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from functools import partial
 from pathlib import Path
-from typing import TypeVar
 
 import httpx2
 import pytest
 import trio
 import yaml
-from hypercorn.typing import ASGIFramework
 
 from sie.config.app import World, load, run
 from sie.config.settings import ConfigSettings
-from sie.runtime.world import Machine
+from tests.in_place import ServerInPlace, machine_in_place
 
-T = TypeVar("T")
 BUNDLE = "{name: alpha, priority: 10, adapters: [acme.enc]}"
 MODEL = "# by hand\nsie_id: acme/m\nprofiles: {default: {adapter_path: 'acme.enc:C'}, fast: {extends: default}}\n"
 
 
-async def in_place(work: Callable[[], T], /) -> T:
-    return work()
-
-
 @asynccontextmanager
 async def open_config(folder: Path, **settings: object) -> AsyncIterator[httpx2.AsyncClient]:
-    apps: list[ASGIFramework] = []
-    stop = trio.Event()
-
-    async def serve(
-        app: ASGIFramework,
-        *,
-        host: str,
-        port: int,
-        stop: trio.Event,
-        task_status: trio.TaskStatus[str] = trio.TASK_STATUS_IGNORED,
-    ) -> None:
-        apps.append(app)
-        task_status.started(f"http://{host}:{port}")
-        await stop.wait()
-
+    server, stop = ServerInPlace(), trio.Event()
     (folder / "models").mkdir(exist_ok=True)
-    machine = Machine(lambda: 0.0, random.Random(1), in_place, stop)
+    machine = machine_in_place(stop, unix_s=lambda: 0.0)
     used = ConfigSettings(bundles_dir=str(folder), **settings)  # type: ignore[arg-type]  # each test names its own
     async with trio.open_nursery() as nursery:
-        await nursery.start(partial(run, used, World(machine, serve)))
-        transport = httpx2.ASGITransport(app=apps[0])  # type: ignore[arg-type]  # ASGI in TypedDicts
-        async with httpx2.AsyncClient(transport=transport, base_url="http://config") as client:
+        await nursery.start(partial(run, used, World(machine, server.serve)))
+        async with server.client() as client:
             yield client
         stop.set()
 

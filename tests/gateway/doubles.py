@@ -1,17 +1,14 @@
 """The gateway's surroundings as scripts: a bus that answers JetStream, an authority, a server that calls in place."""
 
 import json
-import random
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from functools import partial
-from typing import TypeVar
 
 import attrs
 import httpx2
 import trio
 import trio.testing
-from hypercorn.typing import ASGIFramework
 
 from sie.authority.client import Authority, AuthorityError
 from sie.bus.api import NO_HEADERS, Bus, Correlation, Handler, Message, NotConnected
@@ -22,15 +19,13 @@ from sie.domain.registry import RegistrySnapshot
 from sie.domain.worker import ModelState, WorkerStatus
 from sie.gateway.app import World, run
 from sie.gateway.settings import GatewaySettings
-from sie.runtime.world import Machine
 from sie.wire.codec import pack
 from sie.wire.configs_api import EpochReply, ExportReply, ExportRow
 from sie.wire.documents import model_of
 from sie.wire.heartbeat import encode_heartbeat
 from sie.wire.result import WorkResult, encode_result
 from sie.wire.work import WorkItem, decode_work
-
-T = TypeVar("T")
+from tests.in_place import ServerInPlace, machine_in_place
 
 MODEL = "acme/small"
 MODEL_CONFIG: Mapping[str, object] = {
@@ -195,10 +190,6 @@ class ScriptedAuthority:
             raise AuthorityError(f"{name}: not there yet")
 
 
-async def in_place(work: Callable[[], T], /) -> T:
-    return work()
-
-
 @attrs.define
 class Gateway:
     """A running gateway with the client that calls it in place."""
@@ -224,8 +215,7 @@ async def open_gateway(
     """The real `run` with everything outside it scripted; the bootstrap is over when this is entered."""
     source = authority or ScriptedAuthority()
     buses: list[ScriptedBus] = []
-    apps: list[ASGIFramework] = []
-    stop = trio.Event()
+    server, stop = ServerInPlace(), trio.Event()
 
     @asynccontextmanager
     async def open_bus(url: str, *, inbox: str, name: str) -> AsyncIterator[Bus]:
@@ -240,27 +230,14 @@ async def open_gateway(
         assert token is None
         yield source
 
-    async def serve(
-        app: ASGIFramework,
-        *,
-        host: str,
-        port: int,
-        stop: trio.Event,
-        task_status: trio.TaskStatus[str] = trio.TASK_STATUS_IGNORED,
-    ) -> None:
-        apps.append(app)
-        task_status.started(f"http://{host}:{port}")
-        await stop.wait()
-
-    machine = Machine(lambda: 1_000_000.0 + trio.current_time(), random.Random(7), in_place, stop)
-    world = World(machine, open_bus, open_authority, serve)
+    machine = machine_in_place(stop, unix_s=lambda: 1_000_000.0 + trio.current_time())
+    world = World(machine, open_bus, open_authority, server.serve)
     used = settings or GatewaySettings(config_service_url="http://config", request_timeout_s=30.0)
     async with trio.open_nursery() as nursery:
         await nursery.start(partial(run, used, world))
         await trio.testing.wait_all_tasks_blocked()
         if with_worker:
             buses[0].heartbeat(worker())
-        transport = httpx2.ASGITransport(app=apps[0], raise_app_exceptions=True)  # type: ignore[arg-type]  # ASGI in TypedDicts
-        async with httpx2.AsyncClient(transport=transport, base_url="http://gateway") as client:
+        async with server.client() as client:
             yield Gateway(buses[0], client, source, stop)
         stop.set()
