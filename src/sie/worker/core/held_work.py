@@ -97,8 +97,9 @@ class HeldWork:
             self._bytes -= len(held.delivery.data)
 
     def owe(self, held: Held) -> None:
-        """It ran, and its result is lost. Its lease is kept until it can be given back."""
-        self._owed[held.key] = self._running.pop(held.key)
+        """It ran or was refused, and its result is lost. Its lease is kept until it can be given back."""
+        if self._waiting.pop(held.key, None) or self._running.pop(held.key, None):
+            self._owed[held.key] = held
 
     def take_owed(self) -> tuple[Held, ...]:
         taken = tuple(self._owed.values())
