@@ -85,7 +85,7 @@ def stages(extra: Sequence[str]) -> tuple[Stage, ...]:
         Stage("contracts", "imports point down", ((str(BIN / "lint-imports"), "--no-logo"),)),
         Stage("unit", "no jax, no processes", (pytest(["tests"], "not system and not engine", *without_jax),)),
         Stage("engine", "loads jax", (pytest(["tests", "property_tests"], "engine", *extra),), bound_s=600),
-        Stage("property", "hypothesis", (pytest(["property_tests"], "not engine", *without_jax),), bound_s=600),
+        Stage("property", "hypothesis", (pytest(["property_tests"], "not engine", *without_jax),), bound_s=1500),
         Stage("system", "real processes on loopback", (pytest(["tests"], "system", *extra),), bound_s=600),
     )
 

@@ -53,7 +53,7 @@ class Dispatcher:
 
     def _refuse_failed(self) -> None:
         """Asking for a model also makes it wanted, so that its first item begins its load."""
-        for serving_id in {held.candidate.serving_id for held in self.held_work.waiting()}:
+        for serving_id in dict.fromkeys(held.candidate.serving_id for held in self.held_work.waiting()):
             readiness = self.state.models.judge(serving_id, now_s=trio.current_time())
             if isinstance(readiness, Refused):
                 self._refuse_all(serving_id, readiness)

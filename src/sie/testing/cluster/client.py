@@ -1,0 +1,99 @@
+"""Clients of a simulated cluster: what they ask for, and whether the answer is the one to exactly that."""
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Literal
+
+import attrs
+
+from sie.testing.cluster.catalogue import MISSING
+from sie.testing.cluster.served import Answer, Call
+from sie.testing.cluster.vectors import BROKEN, FATAL, vector
+from sie.wire.codec import pack, unpack
+
+Shape = Literal["good", "half_broken", "broken", "fatal", "missing_model", "malformed", "no_items"]
+
+
+@attrs.frozen
+class Ask:
+    """`clients` of them at once. `leaves_after_s`: they go away then, if they have no answer by that time."""
+
+    gateway: int
+    model: str
+    items: int
+    shape: Shape = "good"
+    as_msgpack: bool = False
+    leaves_after_s: float | None = None
+    clients: int = 1
+
+
+@attrs.frozen
+class Reading:
+    """A 200 as the client sees it: the vectors of the items that succeeded, and the failed items' codes by index."""
+
+    values: Mapping[str, Sequence[float]]
+    order: tuple[str, ...]
+    errors: Mapping[int, str]
+
+
+def texts_of(ask: Ask, name: str) -> tuple[str, ...]:
+    """Unique in the whole run, so that whatever is done with one can be told."""
+    return tuple(f"{_marker(ask.shape, index)}{name}.{index}" for index in range(ask.items))
+
+
+def call_of(ask: Ask, name: str) -> Call:
+    model = MISSING if ask.shape == "missing_model" else ask.model
+    body = pack(_body(ask, name)) if ask.as_msgpack else json.dumps(_body(ask, name)).encode()
+    kind = "application/msgpack" if ask.as_msgpack else "application/json"
+    return Call("POST", f"/v1/encode/{model}", {"content-type": kind, "accept": kind}, body)
+
+
+def read_answer(answer: Answer) -> Reading:
+    """Raises ValueError, KeyError or TypeError where it is no encode reply."""
+    packed = answer.headers["content-type"] == "application/msgpack"
+    body = unpack(answer.body) if packed else json.loads(answer.body)
+    if not isinstance(body, Mapping):
+        raise TypeError(f"an encode reply is no map: {body!r}")
+    items = [(str(item["id"]), list(item["dense"]["values"])) for item in body["items"]]
+    errors = {int(row["item_index"]): str(row.get("code")) for row in body.get("errors", ())}
+    return Reading(dict(items), tuple(name for name, _ in items), errors)
+
+
+def judge_reading(ask: Ask, name: str, reading: Reading) -> list[str]:
+    """What is wrong with a 200: it holds each item once, in order, with its own vector, or that item's error."""
+    wanted = tuple(item_id(name, index) for index in range(ask.items) if index not in reading.errors)
+    found = []
+    if reading.order != wanted or not set(reading.errors) <= set(range(ask.items)):
+        found.append(f"{name} was answered with items {reading.order} and errors {dict(reading.errors)}")
+    texts = {item_id(name, index): text for index, text in enumerate(texts_of(ask, name))}
+    for key, values in reading.values.items():
+        if key in texts and list(values) != vector(ask.model, texts[key]):
+            found.append(f"{name} was answered with another text's or model's vector for {key}")
+    return found
+
+
+def item_id(name: str, index: int) -> str:
+    return f"{name}.{index}"
+
+
+def error_code(answer: Answer) -> str:
+    """The stable code of a refusal, whichever envelope it is in."""
+    packed = answer.headers.get("content-type") == "application/msgpack"
+    body: object = unpack(answer.body) if packed else json.loads(answer.body)
+    outer = body if isinstance(body, Mapping) else {}
+    inner = outer.get("error") or outer.get("detail")
+    code = inner.get("code") if isinstance(inner, Mapping) else None
+    return str(code or answer.headers.get("x-sie-error-code"))
+
+
+def _marker(shape: Shape, index: int) -> str:
+    broken = shape == "broken" or (shape == "half_broken" and index % 2 == 0)
+    return BROKEN if broken else FATAL if shape == "fatal" and index == 0 else ""
+
+
+def _body(ask: Ask, name: str) -> object:
+    if ask.shape == "malformed":
+        return {"items": [{"text": 7}]}
+    if ask.shape == "no_items":
+        return {"items": []}
+    return {"items": [{"id": item_id(name, index), "text": text} for index, text in enumerate(texts_of(ask, name))]}

@@ -1,0 +1,132 @@
+"""A worker's device as a script: backend children behind the real frames, that are slow, fail and die when told to.
+
+Loads and batches run beside each other, each in order, as in the real child.
+"""
+
+from collections import deque
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from typing import Literal, TypeVar
+
+import attrs
+import trio
+import trio.testing
+
+from sie.domain.errors import ErrorCode
+from sie.testing.cluster.vectors import FATAL, outcome, text_of
+from sie.wire.ipc import Answer, EncodeBatch, Failed, Finished, FrameReader, Hello, LoadModel, ModelUpdate, frame
+from sie.worker.children import NoBackend
+
+R = TypeVar("R", LoadModel, EncodeBatch)
+LoadFailure = Literal["temporary", "permanent"]
+OnBatch = Callable[[str, tuple[str, ...]], None]
+"""Told the serving id and the texts of each batch as it begins to run."""
+OnLoad = Callable[[str, LoadFailure | None], None]
+
+
+@attrs.define(eq=False)
+class Device:
+    """It outlives its children and its worker. `most_batches` is the most that were with a child at one time."""
+
+    on_batch: OnBatch
+    on_load: OnLoad
+    load_s: float = 0.2
+    batch_s: float = 0.01
+    slowness_s: float = 0.0
+    refused_launches: int = 0
+    load_failures: deque[LoadFailure] = attrs.field(factory=deque)
+    launched: int = 0
+    most_batches: int = 0
+    _life: trio.CancelScope | None = None
+
+    def heal(self) -> None:
+        self.slowness_s, self.refused_launches = 0.0, 0
+        self.load_failures.clear()
+
+    def die(self) -> None:
+        """The child that lives now ends at once, whatever it is doing."""
+        if self._life is not None:
+            self._life.cancel()
+
+    @asynccontextmanager
+    async def launch(self) -> AsyncIterator[trio.abc.Stream]:
+        self.launched += 1
+        await trio.sleep(self.load_s)
+        if self.refused_launches:
+            self.refused_launches -= 1
+            raise NoBackend("the scripted backend does not start")
+        ours, theirs = trio.testing.memory_stream_pair()
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(self._live, theirs)
+            yield ours
+            nursery.cancel_scope.cancel()
+
+    async def _live(self, stream: trio.abc.Stream) -> None:
+        try:
+            with trio.CancelScope() as self._life:
+                await _Child(self, stream).serve()
+        finally:
+            self._life = None
+            await trio.aclose_forcefully(stream)
+
+
+@attrs.define(eq=False)
+class _Child:
+    device: Device
+    stream: trio.abc.Stream
+    held_batches: int = 0
+    _sending: trio.Lock = attrs.field(factory=trio.Lock)
+
+    async def serve(self) -> None:
+        """The lock spans one frame's way out."""
+        await self._say(Hello(device="cpu", pid=self.device.launched))
+        # Unbounded in effect: a worker has two batches and one load here at a time.
+        loads_in, loads = trio.open_memory_channel[LoadModel](64)
+        batches_in, batches = trio.open_memory_channel[EncodeBatch](64)
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(_each, loads, self._load)
+            nursery.start_soon(_each, batches, self._run)
+            reader = FrameReader()
+            while data := await self.stream.receive_some():
+                for message in reader.receive(bytes(data)):
+                    if isinstance(message, LoadModel):
+                        loads_in.send_nowait(message)
+                    elif isinstance(message, EncodeBatch):
+                        self._count(message)
+                        batches_in.send_nowait(message)
+            nursery.cancel_scope.cancel()
+
+    def _count(self, _: EncodeBatch) -> None:
+        self.held_batches += 1
+        self.device.most_batches = max(self.device.most_batches, self.held_batches)
+
+    async def _load(self, request: LoadModel) -> None:
+        await self._say(ModelUpdate(serving_id=request.serving_id, state="loading", activity="loading"))
+        await trio.sleep(self.device.load_s)
+        failure = self.device.load_failures.popleft() if self.device.load_failures else None
+        self.device.on_load(request.serving_id, failure)
+        if failure is None:
+            await self._say(Finished(id=request.id))
+            return
+        permanent = failure == "permanent"
+        code = ErrorCode.MODEL_LOAD_FAILED if permanent else ErrorCode.MODEL_LOADING
+        await self._say(Failed(id=request.id, error_code=code, error="scripted to fail", permanent=permanent))
+
+    async def _run(self, batch: EncodeBatch) -> None:
+        texts = tuple(map(text_of, batch.items))
+        self.device.on_batch(batch.serving_id, texts)
+        await trio.sleep(self.device.batch_s + self.device.slowness_s)
+        if any(text.startswith(FATAL) for text in texts):
+            self.device.die()
+        outcomes = tuple(outcome(batch.serving_id, item) for item in batch.items)
+        self.held_batches -= 1
+        await self._say(Finished(id=batch.id, outcomes=outcomes, inference_ms=1.0))
+
+    async def _say(self, answer: Answer) -> None:
+        async with self._sending:
+            await self.stream.send_all(frame(answer))
+
+
+async def _each(requests: trio.MemoryReceiveChannel[R], do: Callable[[R], Awaitable[None]]) -> None:
+    async for request in requests:
+        await do(request)

@@ -1,0 +1,32 @@
+"""Time and luck of a simulated process: a wall clock that can be set wrong, ids from a seed, no threads."""
+
+import random
+from collections.abc import Callable
+from typing import TypeVar
+
+import attrs
+import trio
+
+from sie.runtime.world import Machine
+
+T = TypeVar("T")
+START_UNIX_S = 1_800_000_000.0
+
+
+@attrs.define(eq=False)
+class WallClock:
+    """Runs with Trio's clock, `skew_s` beside it."""
+
+    skew_s: float = 0.0
+
+    def unix_s(self) -> float:
+        return START_UNIX_S + trio.current_time() + self.skew_s
+
+
+async def work_in_place(work: Callable[[], T], /) -> T:
+    await trio.lowlevel.checkpoint()
+    return work()
+
+
+def machine_of(clock: WallClock, seed: str, stop: trio.Event) -> Machine:
+    return Machine(clock.unix_s, random.Random(seed), work_in_place, stop)

@@ -1,0 +1,124 @@
+"""A process's bus with an ear on it and a hand in it: what it sends and is sent is told, and some of it is lost.
+
+Losing a message here is what a broker does that drops it; nobody is told. A process that was killed sends nothing more.
+"""
+
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+
+import attrs
+
+from sie.bus.api import NO_HEADERS, Bus, Correlation, Handler, Message, NotConnected, OpenBus
+
+OnMessage = Callable[[Message], None]
+
+
+@attrs.define(eq=False)
+class Tap:
+    """`losing` counts how many of the next messages with a subject's prefix are lost, sent or received.
+
+    `correlations` are open now.
+    """
+
+    on_sent: OnMessage
+    on_received: OnMessage
+    losing: dict[str, int] = attrs.field(factory=dict)
+    is_dead: bool = False
+    correlations: int = 0
+    lost: int = 0
+
+    def lose(self, prefix: str, count: int) -> None:
+        self.losing[prefix] = self.losing.get(prefix, 0) + count
+
+    def heal(self) -> None:
+        self.losing.clear()
+
+    def takes(self, subject: str) -> bool:
+        """False: this message is lost."""
+        for prefix, count in self.losing.items():
+            if count and subject.startswith(prefix):
+                self.losing[prefix] -= 1
+                self.lost += 1
+                return False
+        return True
+
+
+@attrs.frozen
+class TappedBus:
+    bus: Bus
+    tap: Tap
+
+    @property
+    def max_payload(self) -> int:
+        return self.bus.max_payload
+
+    @property
+    def inbox(self) -> str:
+        return self.bus.inbox
+
+    @property
+    def session(self) -> int:
+        return 0 if self.tap.is_dead else self.bus.session
+
+    def publish_nowait(
+        self, subject: str, data: bytes, *, reply: str = "", headers: Mapping[str, str] = NO_HEADERS
+    ) -> None:
+        if self.tap.is_dead:
+            raise NotConnected("the process was killed")
+        if not self.session:
+            raise NotConnected("no connection to the broker")
+        if self.tap.takes(subject):
+            self.bus.publish_nowait(subject, data, reply=reply, headers=headers)
+        self.tap.on_sent(Message(subject, data, reply, headers))
+
+    @asynccontextmanager
+    async def subscribe(self, subject: str, handler: Handler, *, queue: str = "") -> AsyncIterator[None]:
+        async with self.bus.subscribe(subject, self._heard(handler), queue=queue):
+            yield
+
+    def correlate(self, on_reply: Handler) -> Correlation:
+        self.tap.correlations += 1
+        return TappedCorrelation(self.bus.correlate(self._heard(on_reply)), self.tap)
+
+    def on_inbox(self, handler: Handler) -> None:
+        self.bus.on_inbox(self._heard(handler))
+
+    async def wait_session(self, *, newer_than: int = 0) -> int:
+        return await self.bus.wait_session(newer_than=newer_than)
+
+    def _heard(self, handler: Handler) -> Handler:
+        def heard(message: Message) -> None:
+            if not self.tap.is_dead and self.tap.takes(message.subject):
+                self.tap.on_received(message)
+                handler(message)
+
+        return heard
+
+
+@attrs.define(eq=False)
+class TappedCorrelation:
+    correlation: Correlation
+    tap: Tap
+    is_open: bool = True
+
+    @property
+    def subject(self) -> str:
+        return self.correlation.subject
+
+    def forget(self) -> None:
+        self.tap.correlations -= self.is_open
+        self.is_open = False
+        self.correlation.forget()
+
+
+def tapped(open_bus: OpenBus, tap: Tap) -> OpenBus:
+    def open_tapped(url: str, *, inbox: str, name: str) -> AbstractAsyncContextManager[Bus]:
+        return _open(open_bus, tap, url, inbox=inbox, name=name)
+
+    return open_tapped
+
+
+@asynccontextmanager
+async def _open(open_bus: OpenBus, tap: Tap, url: str, *, inbox: str, name: str) -> AsyncIterator[Bus]:
+    async with open_bus(url, inbox=inbox, name=name) as bus:
+        yield TappedBus(bus, tap)

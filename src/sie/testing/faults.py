@@ -1,0 +1,256 @@
+"""The faults that a simulated cluster meets, as values: a strategy draws them, and each knows how to begin.
+
+Processes are named by number, modulo how many there are, so that every fault can be injected into every cluster.
+"""
+
+from functools import partial
+from typing import Literal, Protocol
+
+import attrs
+from hypothesis import strategies as st
+from hypothesis.strategies import SearchStrategy
+
+from sie.testing.cluster.cluster import Cluster
+from sie.testing.cluster.device import LoadFailure
+
+
+class Fault(Protocol):
+    """`begin` does it; what ends by itself later is left to the cluster."""
+
+    async def begin(self, cluster: Cluster) -> None: ...
+
+
+@attrs.frozen
+class BrokerRestarts:
+    """Streams in memory are gone then; those in files stay."""
+
+    async def begin(self, cluster: Cluster) -> None:
+        cluster.network.restart()
+
+
+@attrs.frozen
+class BrokerDown:
+    for_s: float
+
+    async def begin(self, cluster: Cluster) -> None:
+        cluster.network.stop()
+        cluster.later(self.for_s, cluster.network.start)
+
+
+@attrs.frozen
+class ConnectionCut:
+    """The broker drops one process's connection; it dials again."""
+
+    process: int
+
+    async def begin(self, cluster: Cluster) -> None:
+        cluster.network.cut(cluster.connected(self.process).process.name)
+
+
+@attrs.frozen
+class Partition:
+    """Nothing passes between a process and the broker, in either direction, and neither is told."""
+
+    process: int
+    for_s: float
+
+    async def begin(self, cluster: Cluster) -> None:
+        name = cluster.connected(self.process).process.name
+        cluster.network.block(name)
+        cluster.later(self.for_s, partial(cluster.network.unblock, name))
+
+
+@attrs.frozen
+class Latency:
+    process: int
+    by_s: float
+
+    async def begin(self, cluster: Cluster) -> None:
+        cluster.network.delay(cluster.connected(self.process).process.name, self.by_s)
+
+
+@attrs.frozen
+class WorkerMessagesLost:
+    """The next `count` that a worker sends of a kind are dropped; a lost ack becomes a second delivery."""
+
+    worker: int
+    which: Literal["_INBOX.gw-", "sie.health.", "$JS.ACK.", "$JS.API."]
+    count: int
+
+    async def begin(self, cluster: Cluster) -> None:
+        if (life := cluster.worker(self.worker).process.life) is not None:
+            life.tap.lose(self.which, self.count)
+
+
+@attrs.frozen
+class GatewayMessagesLost:
+    """The next `count` that a gateway sends of work, or is sent of acks and results, are dropped."""
+
+    gateway: int
+    which: Literal["sie.work.", "_INBOX.gw-", "$JS.API."]
+    count: int
+
+    async def begin(self, cluster: Cluster) -> None:
+        if (life := cluster.gateway(self.gateway).process.life) is not None:
+            life.tap.lose(self.which, self.count)
+
+
+@attrs.frozen
+class ProcessKilled:
+    """A gateway, worker or the config service ends without a word, and comes back `down_s` later."""
+
+    process: int
+    down_s: float
+
+    async def begin(self, cluster: Cluster) -> None:
+        node = cluster.node(self.process)
+        await node.process.kill()
+        cluster.later(self.down_s, partial(cluster.start, node))
+
+
+@attrs.frozen
+class ProcessStopped:
+    """The same in order: it is asked to stop, drains, and is started again."""
+
+    process: int
+    down_s: float
+
+    async def begin(self, cluster: Cluster) -> None:
+        node = cluster.node(self.process)
+        cluster.nursery.start_soon(node.process.stop)
+        cluster.later(self.down_s, partial(cluster.start, node))
+
+
+@attrs.frozen
+class ChildDies:
+    worker: int
+
+    async def begin(self, cluster: Cluster) -> None:
+        cluster.worker(self.worker).device.die()
+
+
+@attrs.frozen
+class ChildRefuses:
+    """The next `times` backend processes do not come up, and the present one ends."""
+
+    worker: int
+    times: int
+
+    async def begin(self, cluster: Cluster) -> None:
+        device = cluster.worker(self.worker).device
+        device.refused_launches += self.times
+        device.die()
+
+
+@attrs.frozen
+class ChildSlow:
+    worker: int
+    by_s: float
+
+    async def begin(self, cluster: Cluster) -> None:
+        cluster.worker(self.worker).device.slowness_s = self.by_s
+
+
+@attrs.frozen
+class LoadFails:
+    """The next load of the worker's backend."""
+
+    worker: int
+    how: LoadFailure
+
+    async def begin(self, cluster: Cluster) -> None:
+        cluster.worker(self.worker).device.load_failures.append(self.how)
+
+
+@attrs.frozen
+class AuthorityFails:
+    """For one process; a restarted one reads the export."""
+
+    process: int
+    times: int
+
+    async def begin(self, cluster: Cluster) -> None:
+        cluster.connected(self.process).link.errors += self.times
+
+
+@attrs.frozen
+class AuthoritySlow:
+    process: int
+    by_s: float
+
+    async def begin(self, cluster: Cluster) -> None:
+        cluster.connected(self.process).link.delay_s = self.by_s
+
+
+@attrs.frozen
+class ClockJumps:
+    """The wall clock alone; monotonic time never jumps back."""
+
+    process: int
+    by_s: float
+
+    async def begin(self, cluster: Cluster) -> None:
+        cluster.connected(self.process).clock.skew_s += self.by_s
+
+
+@attrs.frozen
+class CatalogueChanges:
+    """The config service comes back with another edition; who has read the old one goes on with it."""
+
+    edition: int
+
+    async def begin(self, cluster: Cluster) -> None:
+        cluster.config.edition = self.edition
+        await cluster.config.process.kill()
+        cluster.start(cluster.config)
+
+
+_numbers = st.integers(0, 5)
+_waits = st.sampled_from((0.5, 3.0, 12.0, 40.0))
+_few = st.integers(1, 6)
+KINDS: tuple[SearchStrategy[Fault], ...] = (
+    st.builds(BrokerRestarts),
+    st.builds(BrokerDown, _waits),
+    st.builds(ConnectionCut, _numbers),
+    st.builds(Partition, _numbers, _waits),
+    st.builds(Latency, _numbers, st.sampled_from((0.02, 0.5, 4.0))),
+    st.builds(
+        WorkerMessagesLost, _numbers, st.sampled_from(("_INBOX.gw-", "sie.health.", "$JS.ACK.", "$JS.API.")), _few
+    ),
+    st.builds(GatewayMessagesLost, _numbers, st.sampled_from(("sie.work.", "_INBOX.gw-", "$JS.API.")), _few),
+    st.builds(ProcessKilled, _numbers, _waits),
+    st.builds(ProcessStopped, _numbers, _waits),
+    st.builds(ChildDies, _numbers),
+    st.builds(ChildRefuses, _numbers, st.integers(1, 3)),
+    st.builds(ChildSlow, _numbers, st.sampled_from((0.2, 5.0, 35.0))),
+    st.builds(LoadFails, _numbers, st.sampled_from(("temporary", "permanent"))),
+    st.builds(AuthorityFails, _numbers, _few),
+    st.builds(AuthoritySlow, _numbers, st.sampled_from((0.5, 6.0, 12.0))),
+    st.builds(ClockJumps, _numbers, st.sampled_from((-3600.0, -20.0, 20.0, 3600.0))),
+    st.builds(CatalogueChanges, st.sampled_from((1, 2))),
+)
+
+
+def faults() -> SearchStrategy[Fault]:
+    return st.one_of(*KINDS)
+
+
+FAULTS: tuple[type[Fault], ...] = (
+    BrokerRestarts,
+    BrokerDown,
+    ConnectionCut,
+    Partition,
+    Latency,
+    WorkerMessagesLost,
+    GatewayMessagesLost,
+    ProcessKilled,
+    ProcessStopped,
+    ChildDies,
+    ChildRefuses,
+    ChildSlow,
+    LoadFails,
+    AuthorityFails,
+    AuthoritySlow,
+    ClockJumps,
+    CatalogueChanges,
+)

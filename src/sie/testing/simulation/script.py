@@ -1,0 +1,89 @@
+"""A simulation as data: what clients ask, what goes wrong, how long nothing happens. It shrinks, and is its own replay.
+
+Steps are total: each can be taken in every state of every cluster.
+"""
+
+import json
+from collections.abc import Mapping
+from typing import TypeAlias, get_args
+
+import attrs
+from hypothesis import strategies as st
+from hypothesis.strategies import SearchStrategy
+
+from sie.testing import faults
+from sie.testing.cluster.catalogue import SERVED
+from sie.testing.cluster.client import Ask, Shape
+from sie.testing.cluster.cluster import Topology
+from sie.wire.converters import EXACT, WireError, structure
+
+
+@attrs.frozen
+class Wait:
+    for_s: float
+
+
+GOOD: Shape = "good"
+SHAPES: tuple[Shape, ...] = get_args(Shape)
+
+Step: TypeAlias = Ask | Wait | faults.Fault
+
+
+@attrs.frozen
+class Script:
+    seed: int
+    topology: Topology
+    steps: tuple[Step, ...]
+
+
+_KINDS: Mapping[str, type[object]] = {kind.__name__: kind for kind in (Ask, Wait, *faults.FAULTS)}
+
+
+def to_json(script: Script) -> str:
+    rows = [{"step": type(step).__name__, **_fields(step)} for step in script.steps]
+    return json.dumps({"seed": script.seed, "topology": attrs.asdict(script.topology), "steps": rows}, indent=1)
+
+
+def from_json(text: str) -> Script:
+    """Raises WireError."""
+    body = json.loads(text)
+    steps = tuple(_step(dict(row)) for row in body["steps"])
+    return Script(body["seed"], structure(EXACT, body["topology"], Topology), steps)
+
+
+def asks() -> SearchStrategy[Ask]:
+    shapes = st.one_of(st.just(GOOD), st.just(GOOD), st.sampled_from(SHAPES))
+    leaves = st.one_of(st.none(), st.none(), st.sampled_from((0.0, 0.3, 8.0)))
+    which = (st.integers(0, 2), st.sampled_from(SERVED), st.integers(1, 5), shapes, st.booleans(), leaves)
+    return st.builds(Ask, *which, st.integers(1, 8))
+
+
+def steps() -> SearchStrategy[Step]:
+    """Five of eight are clients and one is a fault; the others let time pass."""
+    waits = st.builds(Wait, st.sampled_from((0.0, 0.1, 1.0, 7.0, 33.0)))
+    drawn: Mapping[int, SearchStrategy[Step]] = {0: faults.faults(), 1: waits, 2: waits}
+    clients: SearchStrategy[Step] = asks()
+    return st.integers(0, 7).flatmap(lambda number: drawn.get(number, clients))
+
+
+def topologies() -> SearchStrategy[Topology]:
+    return st.builds(Topology, st.integers(1, 2), st.integers(1, 2), st.sampled_from(("memory", "file")))
+
+
+def scripts(max_steps: int, *, min_steps: int = 0) -> SearchStrategy[Script]:
+    listed = st.lists(steps(), min_size=min_steps, max_size=max_steps).map(tuple)
+    return st.builds(Script, st.integers(0, 2**16), topologies(), listed)
+
+
+def _fields(step: object) -> Mapping[str, object]:
+    kind = type(step)
+    assert attrs.has(kind)
+    return {field.name: getattr(step, field.name) for field in attrs.fields(kind)}
+
+
+def _step(row: dict[str, object]) -> Step:
+    kind = _KINDS.get(str(row.pop("step", None)))
+    if kind is None:
+        raise WireError.at("step", message="no such step")
+    step: Step = structure(EXACT, row, kind)  # type: ignore[assignment]  # every kind in the table is a step
+    return step
