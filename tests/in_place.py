@@ -2,7 +2,6 @@
 
 import random
 from collections.abc import Callable
-from typing import TypeVar
 
 import attrs
 import httpx2
@@ -10,12 +9,7 @@ import trio
 from hypercorn.typing import ASGIFramework
 
 from sie.runtime.world import Machine
-
-T = TypeVar("T")
-
-
-async def work_in_place(work: Callable[[], T], /) -> T:
-    return work()
+from sie.testing.cluster.machine import work_in_place
 
 
 def machine_in_place(stop: trio.Event, *, unix_s: Callable[[], float]) -> Machine:

@@ -3,7 +3,7 @@
 Everything of `sie.bus.api.Bus` is here; `sie.bus.nats` puts real connections under it, one after another.
 """
 
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 from itertools import count
 from typing import Protocol
@@ -11,7 +11,8 @@ from typing import Protocol
 import attrs
 import trio
 
-from sie.bus.api import NO_HEADERS, Correlation, Handler, Message, NotConnected
+from sie.bus.api import NO_HEADERS, Bus, Correlation, Handler, Message, NotConnected
+from sie.bus.background import background
 from sie.bus.inbox import Inbox
 from sie.bus.limits import check_pattern, checked_size
 from sie.bus.outbox import Outbox, Publish
@@ -138,3 +139,28 @@ class BusFront:
     def fail(self, error: Exception) -> None:
         self.failure = self.failure or error
         self.body.cancel()
+
+
+@asynccontextmanager
+async def holding(
+    front: BusFront, *tasks: Callable[[], Awaitable[None]], close: Callable[[], Awaitable[None]]
+) -> AsyncIterator[Bus]:
+    """The block that uses a bus, beside the `tasks` of whoever puts connections under it; `close` ends them in order.
+
+    What the block raises leaves as it was raised. When a handler raises, the block is cancelled and that error leaves
+    bare, with what the block raised meanwhile as its cause. `close` shields itself, with a deadline.
+    """
+    raised: BaseException | None = None
+    try:
+        async with background(*tasks):
+            try:
+                with front.body:
+                    yield front
+            finally:
+                await close()  # noqa: ASYNC102 - it shields itself, with a deadline
+    except BaseException as error:  # noqa: ASYNC103 - raised below, unless a handler's failure is the reason for it
+        raised = error
+    if front.failure is not None:
+        raise front.failure from raised
+    if raised is not None:
+        raise raised

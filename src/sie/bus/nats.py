@@ -6,8 +6,8 @@ its last: nothing of it (unsent messages, pull requests) reaches the next one, w
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager, suppress
+from collections.abc import Awaitable, Callable
+from contextlib import AbstractAsyncContextManager, suppress
 from typing import NoReturn
 
 import attrs
@@ -21,9 +21,8 @@ from nats.errors import UnexpectedEOF
 from trio_asyncio import TrioEventLoop, aio_as_trio, open_loop
 
 from sie.bus.api import NO_HEADERS, Bus, Message
-from sie.bus.background import background
 from sie.bus.dialling import Endpoint, Tries
-from sie.bus.front import BusFront, Subscription
+from sie.bus.front import BusFront, Subscription, holding
 from sie.bus.outbox import Command, Outbox, Publish, Subscribe
 
 log = logging.getLogger(__name__)
@@ -41,8 +40,7 @@ WATCH_S = 1.0
 CLOSE_S = 1.0
 
 
-@asynccontextmanager
-async def open_bus(
+def open_bus(
     url: str,
     *,
     inbox: str,
@@ -50,7 +48,7 @@ async def open_bus(
     outbox_max_bytes: int = OUTBOX_MAX_BYTES,
     user: str | None = None,
     password: str | None = None,
-) -> AsyncIterator[Bus]:
+) -> AbstractAsyncContextManager[Bus]:
     """Hold a connection to `url` (several servers of one cluster: comma-separated) for as long as the block.
 
     Entering never waits for the broker. What the block raises leaves as it was raised. When a handler raises, the block
@@ -59,20 +57,7 @@ async def open_bus(
     """
     front = BusFront(inbox)
     dialler = _Dialler(Endpoint(url, name, user, password), front, outbox_max_bytes)
-    raised: BaseException | None = None
-    try:
-        async with background(dialler.run, dialler.watch_forever):
-            try:
-                with front.body:
-                    yield front
-            finally:
-                await dialler.close()  # noqa: ASYNC102 - it shields itself, with a deadline
-    except BaseException as error:  # noqa: ASYNC103 - raised below, unless a handler's failure is the reason for it
-        raised = error
-    if front.failure is not None:
-        raise front.failure from raised
-    if raised is not None:
-        raise raised
+    return holding(front, dialler.run, dialler.watch_forever, close=dialler.close)
 
 
 @attrs.define(eq=False)

@@ -5,7 +5,7 @@ broker)` is an `OpenBus`. Faults: `broker.stop()`, `start()`, `restart()`, `disc
 """
 
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from math import inf
 from typing import NoReturn
 
@@ -15,7 +15,7 @@ import trio
 from sie.bus.api import Bus
 from sie.bus.background import background
 from sie.bus.dialling import Tries
-from sie.bus.front import BusFront
+from sie.bus.front import BusFront, holding
 from sie.testing.broker.model import Broker, ServerDown
 from sie.testing.broker.network import Network
 from sie.testing.broker.session import Session
@@ -42,8 +42,7 @@ async def open_broker(broker: Broker | None = None) -> AsyncIterator[Broker]:
         yield running
 
 
-@asynccontextmanager
-async def open_broker_bus(
+def open_broker_bus(
     broker: Broker,
     url: str,
     *,
@@ -51,25 +50,12 @@ async def open_broker_bus(
     name: str,
     network: Network | None = None,
     outbox_max_bytes: int = OUTBOX_MAX_BYTES,
-) -> AsyncIterator[Bus]:
+) -> AbstractAsyncContextManager[Bus]:
     """As `sie.bus.nats.open_bus`; the url names no other broker than this one."""
     del url
     front = BusFront(inbox)
     dialler = _Dialler(broker, front, network or Network(), name, outbox_max_bytes)
-    raised: BaseException | None = None
-    try:
-        async with background(dialler.run):
-            try:
-                with front.body:
-                    yield front
-            finally:
-                await dialler.close()  # noqa: ASYNC102 - it shields itself, with a deadline
-    except BaseException as error:  # noqa: ASYNC103 - raised below, unless a handler's failure is the reason for it
-        raised = error
-    if front.failure is not None:
-        raise front.failure from raised
-    if raised is not None:
-        raise raised
+    return holding(front, dialler.run, close=dialler.close)
 
 
 @attrs.define(eq=False)
