@@ -60,6 +60,15 @@ async def consumer_info(bus: Bus) -> tuple[object, object, object]:
     return info["num_pending"], info["num_ack_pending"], info["num_redelivered"]
 
 
+async def until_delivered_and_waiting(bus: Bus) -> None:
+    """Delivered one and still waits: deleting a consumer swallows what its loop has not yet taken up, pulls too."""
+    while True:
+        info = await call_api(bus, "CONSUMER.INFO.W.c")
+        if info["num_ack_pending"] == 1 and info["num_waiting"] == 1:
+            return
+        await trio.sleep(0.005)
+
+
 async def test_cancelling_a_receiver_loses_no_message(server: NatsServer) -> None:
     seen = Counter[bytes]()
     deliveries = list[int]()
@@ -255,6 +264,7 @@ async def test_deleting_the_consumer_or_its_stream_is_told_after_what_is_buffere
 ) -> None:
     async with open_ready_bus(server) as bus, open_puller(bus, stream="W", consumer="c", capacity=4) as puller:
         bus.publish_nowait("w.a", b"buffered")
+        await until_delivered_and_waiting(bus)
         await settle(bus)
         await call_api(bus, call)
         await settle(bus)
