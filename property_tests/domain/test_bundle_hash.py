@@ -10,11 +10,13 @@ from hypothesis import strategies as st
 
 from sie.domain.bundle import Bundle
 from sie.domain.bundle_hash import bundle_config_hash, bundle_config_hashes_hash, bundles_hash, serves
+from sie.domain.hash_form import HashForm
 from sie.domain.ids import BundleName, ModelId, PoolName, ProfileName
 from sie.domain.model import Json, Model, Profile
+from sie.domain.registry import RegistrySnapshot
 from sie.testing import strategies
 from sie.wire.documents import model_of, parse_bundle
-from tests.domain.second_hash import Document, pool_of, second_bundle_hash, second_bundles_hash
+from tests.domain.second_hash import Document, pool_of, second_bundle_hash, second_bundles_hash, second_hashes_hash
 
 DEFAULT = ProfileName("default")
 HASH_MAPS = st.dictionaries(strategies.bundle_names, st.none() | strategies.bundle_hashes, max_size=4)
@@ -32,22 +34,55 @@ def turned(model: Model) -> Model:
     return attrs.evolve(model, profiles=dict(reversed(list(model.profiles.items()))))
 
 
-@given(strategies.bundle_documents, st.lists(strategies.model_documents, max_size=3, unique_by=lambda d: d["sie_id"]))
-def test_two_implementations_agree_on_every_scope(bundle: Document, documents: list[Document]) -> None:
+def with_foreign_options(document: dict[str, Json], options: Json) -> dict[str, Json]:
+    """With these options in the profile that comes first."""
+    profiles = document["profiles"]
+    assert isinstance(profiles, dict)
+    return {
+        **document,
+        "profiles": {n: {**p, "adapter_options": options} if n == min(profiles) else p for n, p in profiles.items()},
+    }
+
+
+DOCUMENTS = st.lists(
+    strategies.model_documents
+    | st.builds(with_foreign_options, strategies.model_documents, strategies.json_maps | strategies.json_values),
+    max_size=3,
+    unique_by=lambda d: d["sie_id"],
+)
+
+
+@given(strategies.bundle_documents, DOCUMENTS, st.sampled_from(HashForm))
+def test_two_implementations_agree_on_every_scope(bundle: Document, documents: list[Document], form: HashForm) -> None:
+    compact = form is HashForm.SIE_0_10
     adapters = bundle["adapters"]
     assert isinstance(adapters, list)
     ours = Bundle(BundleName("alpha"), tuple(map(str, adapters)))
     models = [model_of(document) for document in documents]
-    assert (bundle_config_hash(ours, models) or "") == second_bundle_hash(bundle, documents)
+    assert (bundle_config_hash(ours, models, form=form) or "") == second_bundle_hash(bundle, documents, compact=compact)
     for pool in {pool_of(document) for document in documents}:
-        scoped = bundle_config_hash(ours, models, PoolName(pool))
-        assert (scoped or "") == second_bundle_hash(bundle, documents, pool)
+        scoped = bundle_config_hash(ours, models, PoolName(pool), form)
+        assert (scoped or "") == second_bundle_hash(bundle, documents, pool, compact=compact)
 
 
 @given(st.lists(strategies.bundle_documents, max_size=3, unique_by=lambda d: d["name"]))
 def test_two_implementations_agree_on_the_fingerprint_of_bundles(documents: list[Document]) -> None:
     bundles = [parse_bundle(json.dumps(document), stem="stem") for document in documents]
     assert (bundles_hash(bundles) or "") == second_bundles_hash(documents)
+
+
+@given(
+    st.lists(strategies.bundle_documents, max_size=3, unique_by=lambda d: d["name"]),
+    DOCUMENTS,
+    st.sampled_from(HashForm),
+)
+def test_two_implementations_agree_on_the_second_fingerprint(
+    bundles: list[Document], documents: list[Document], form: HashForm
+) -> None:
+    ours = [parse_bundle(json.dumps(document), stem="stem") for document in bundles]
+    snapshot = RegistrySnapshot.of(ours, map(model_of, documents), form)
+    second = second_hashes_hash(bundles, documents, compact=form is HashForm.SIE_0_10)
+    assert (snapshot.bundle_config_hashes_hash or "") == second
 
 
 @given(strategies.bundles, strategies.catalogs)

@@ -6,7 +6,8 @@ from hypothesis import strategies as st
 
 from sie.domain.bundle import Bundle
 from sie.domain.bundle_hash import bundle_config_hash, serves
-from sie.domain.ids import DEFAULT_PROFILE, PoolName
+from sie.domain.hash_form import HashForm
+from sie.domain.ids import DEFAULT_PROFILE, ModelId, PoolName
 from sie.domain.model import Model
 from sie.domain.registry import ModelRegistry, RegistrySnapshot
 from sie.testing import strategies
@@ -115,3 +116,63 @@ def test_a_registry_is_empty_until_a_snapshot_is_installed(snapshot: RegistrySna
     assert registry.snapshot == RegistrySnapshot.empty()
     registry.install(snapshot)
     assert registry.snapshot is snapshot
+
+
+SPELLINGS = st.sampled_from(("acme/a", "acme/A", "Acme/a", "acme/b", "zed")).map(ModelId)
+"""Few, and some of them one in lower case."""
+WRITES = st.lists(st.builds(attrs.evolve, strategies.models, sie_id=SPELLINGS) | SPELLINGS, max_size=8)
+"""A model is written; an id is taken away."""
+
+
+def written(snapshot: RegistrySnapshot, writes: list[Model | ModelId]) -> RegistrySnapshot:
+    for write in writes:
+        snapshot = snapshot.with_model(write) if isinstance(write, Model) else snapshot.without_model(write)
+    return snapshot
+
+
+def left_by(writes: list[Model | ModelId]) -> list[Model]:
+    models: dict[ModelId, Model] = {}
+    for write in writes:
+        if isinstance(write, Model):
+            models[write.sie_id] = write
+        else:
+            models.pop(write, None)
+    return list(models.values())
+
+
+@given(strategies.bundle_sets, st.lists(strategies.models, max_size=2), WRITES, st.sampled_from(HashForm))
+def test_any_writes_leave_what_their_outcome_makes_from_scratch(
+    bundles: list[Bundle], first: list[Model], writes: list[Model | ModelId], form: HashForm
+) -> None:
+    found = written(RegistrySnapshot.of(bundles, first, form), writes)
+    expected = RegistrySnapshot.of(bundles, left_by([*first, *writes]), form)
+    assert found == expected
+    assert list(found.models) == list(expected.models) == sorted(expected.models)
+    assert list(found.hashes) == list(found.bundles) == list(expected.bundles)
+    assert [found.bundles_of(m) for m in found.models.values()] == [
+        expected.bundles_of(m) for m in expected.models.values()
+    ]
+
+
+@given(strategies.snapshots, WRITES)
+def test_a_snapshot_is_not_changed_by_what_is_made_of_it(
+    snapshot: RegistrySnapshot, writes: list[Model | ModelId]
+) -> None:
+    written(snapshot, writes)
+    assert snapshot == RegistrySnapshot.of(snapshot.bundles.values(), snapshot.models.values())
+
+
+@given(strategies.snapshots, strategies.bundle_sets, WRITES)
+def test_other_bundles_or_models_make_what_they_make_from_scratch(
+    snapshot: RegistrySnapshot, bundles: list[Bundle], writes: list[Model | ModelId]
+) -> None:
+    models = left_by(writes)
+    assert snapshot.with_bundles(bundles) == RegistrySnapshot.of(bundles, snapshot.models.values())
+    assert snapshot.replacing(models) == RegistrySnapshot.of(snapshot.bundles.values(), models)
+    assert written(snapshot.replacing(models), writes) == snapshot.replacing(models)
+
+
+@given(strategies.snapshots)
+def test_a_repeated_write_makes_no_snapshot(snapshot: RegistrySnapshot) -> None:
+    for model in snapshot.models.values():
+        assert snapshot.with_model(attrs.evolve(model)) is snapshot

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 
+import attrs
 import pytest
 
 from sie.domain.ids import ModelId, ProfileName
@@ -51,3 +52,20 @@ def test_a_circle_or_a_missing_parent_resolves_to_nothing() -> None:
 def test_the_module_is_what_stands_before_the_class() -> None:
     assert Profile("acme.enc.small:Encoder").module == "acme.enc.small"
     assert Profile().module is None
+
+
+@pytest.mark.parametrize(
+    ("parent", "child", "expected"),
+    [("text", None, "text"), ("text", {}, None), ({"flag": 1}, "text", "text"), ([], None, []), ("text", [], [])],
+)
+def test_options_that_are_no_map_are_inherited_or_replaced_whole(parent: Json, child: Json, expected: Json) -> None:
+    model = Model(
+        ModelId("acme/one"), profiles={PARENT: written(parent), CHILD: attrs.evolve(written(child), extends=PARENT)}
+    )
+    effective = model.effective(CHILD)
+    assert effective is not None
+    assert effective.written_options == expected
+
+
+def written(options: Json) -> Profile:
+    return Profile(options=options) if isinstance(options, Mapping) else Profile(odd_options=options)

@@ -1,6 +1,9 @@
 """The reference's examples of models and the bundles that run them (§16.1)."""
 
+import attrs
+
 from sie.domain.bundle import Bundle
+from sie.domain.hash_form import HashForm
 from sie.domain.ids import BundleName, ModelId, PoolName, ProfileName
 from sie.domain.model import Model, Profile
 from sie.domain.registry import RegistrySnapshot
@@ -65,3 +68,30 @@ def test_an_empty_registry_finds_nothing_and_has_no_fingerprints() -> None:
     empty = RegistrySnapshot.empty()
     assert empty.find("BAAI/bge-m3") is None
     assert (empty.bundles_hash, empty.bundle_config_hashes_hash) == (None, None)
+
+
+def test_writing_what_is_there_is_the_same_snapshot() -> None:
+    assert SNAPSHOT.with_model(attrs.evolve(BGE)) is SNAPSHOT
+    assert SNAPSHOT.without_model(ModelId("acme/none")) is SNAPSHOT
+
+
+def test_a_change_keeps_what_it_does_not_touch() -> None:
+    changed = SNAPSHOT.with_model(attrs.evolve(CANDLE_ONLY, hf_revision="f" * 40))
+    assert changed.pool_hashes[BundleName("default")] is SNAPSHOT.pool_hashes[BundleName("default")]
+    assert changed.hashes[BundleName("candle")] != SNAPSHOT.hashes[BundleName("candle")]
+    assert changed.serving["baai/bge-m3"] is SNAPSHOT.serving["baai/bge-m3"]
+
+
+def test_ids_that_differ_in_case_alone_serve_again_when_the_other_goes() -> None:
+    twin = attrs.evolve(BGE, sie_id=ModelId("baai/bge-m3"))
+    both = SNAPSHOT.with_model(twin)
+    assert (found := both.find("BAAI/bge-m3")) is not None
+    assert found.model is twin
+    assert both.without_model(twin.sie_id) == SNAPSHOT
+
+
+def test_the_form_stays_through_every_change() -> None:
+    first = RegistrySnapshot.of(BUNDLES, (E5,), HashForm.SIE_0_10)
+    changed = first.with_model(BGE).without_model(E5.sie_id).with_bundles(BUNDLES).replacing((E5, BGE))
+    assert changed == RegistrySnapshot.of(BUNDLES, (E5, BGE), HashForm.SIE_0_10)
+    assert changed != RegistrySnapshot.of(BUNDLES, (E5, BGE))

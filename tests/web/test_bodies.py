@@ -6,7 +6,8 @@ import msgpack
 import pytest
 
 from sie.domain.errors import ERRORS, ErrorCode
-from sie.web.bodies import Refusal, error_format, read_body, reply_format, request_format
+from sie.web.bodies import error_format, read_body, reply_format, request_format
+from sie.web.errors import Refusal
 from sie.wire.converters import WireError
 
 JSON, MSGPACK = "application/json", "application/msgpack"

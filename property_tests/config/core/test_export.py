@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from sie.authority.snapshot import assemble
 from sie.config.core.catalog import Document, build_catalog
-from sie.config.core.export import bundle_document, bundles_reply, epoch_reply, export_reply, models_reply
+from sie.config.core.export import bundle_document, bundles_reply, epoch_reply, export_chunks, models_reply
 from sie.wire.configs_api import read_epoch, read_export, to_json
 from sie.wire.documents import parse_bundle
 
@@ -30,7 +30,7 @@ def test_a_reader_of_the_export_ends_with_the_same_snapshot(
 ) -> None:
     bundles = [Document("b.yaml", "{name: default, priority: 10, adapters: [acme.m]}")]
     catalog = build_catalog(bundles, [document(i, *row) for i, row in models.items()], [])
-    told = json.loads(json.dumps(to_json(export_reply(epoch, catalog, generated_at="now"))))
+    told = json.loads(b"".join(export_chunks(epoch, catalog, generated_at="now")))
     read = [parse_bundle(json.dumps(bundle_document(bundle)), stem="x") for bundle in catalog.snapshot.bundles.values()]
     assembled = assemble(read, read_export(told))
     assert assembled.snapshot == catalog.snapshot

@@ -1,72 +1,92 @@
-"""The config service put together (§1, §3): read the folders and the store, then serve until stopped."""
+"""The config service put together (§1, §3): the broker outermost, the registry read inside it, the server innermost."""
 
-import logging
-from pathlib import Path
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
 
 import attrs
 import trio
 
-from sie.config.core.catalog import Catalog, build_catalog
-from sie.config.http import reads
+from sie.bus.api import OpenBus
+from sie.bus.nats import open_bus
+from sie.bus.urls import with_credentials
+from sie.config.core.access import Tokens
+from sie.config.http import reads, writes
+from sie.config.http.guards import Guards
+from sie.config.http.once import Once
+from sie.config.http.surface import SURFACE
+from sie.config.loading import Loader, load_once, load_until_done
+from sie.config.publisher import ConfigPublisher
 from sie.config.settings import ConfigSettings
-from sie.config.store import ConfigStore, Epoch, default_bundles_dir, read_folder
+from sie.config.state import ConfigState, Held
+from sie.config.store import ConfigStore
+from sie.config.writer import Writer
+from sie.domain.hash_form import HashForm
 from sie.runtime.world import Machine
 from sie.storage.backend import Backend
-from sie.storage.local import LocalBackend
-from sie.web.quart import Surface, build_quart
+from sie.storage.opening import open_backend
+from sie.web.quart import build_quart
+from sie.web.routes import Route
 from sie.web.server import Serve
 
-log = logging.getLogger(__name__)
-
-MAX_BODY_BYTES = 1024 * 1024
+_PRODUCTION = frozenset({"prod", "production"})
 
 
 @attrs.frozen
 class World:
+    """`producer` is what subscribers know us by where POD_NAME is not set (§4.3)."""
+
     machine: Machine
     serve: Serve
-
-
-@attrs.frozen
-class Loaded:
-    catalog: Catalog
-    epoch: Epoch
+    open_bus: OpenBus = open_bus
+    open_backend: Callable[[str], Backend] = open_backend
+    producer: str = "sie-config"
 
 
 async def run(
     settings: ConfigSettings, world: World, *, task_status: trio.TaskStatus[str] = trio.TASK_STATUS_IGNORED
 ) -> None:
-    """Returns once the machine's stop event is set; `task_status` tells the URL."""
-    loaded = await world.machine.run_in_thread(lambda: load(settings))
-    for problem in loaded.catalog.problems:
-        log.error("a configuration document is left out", extra={"problem": problem})
-    log.info("the catalogue is loaded", extra=_facts(loaded))
-    routes = reads.routes(reads.Reads(loaded.catalog, loaded.epoch, world.machine.unix_s))
-    surface = Surface(
-        max_body_bytes=MAX_BODY_BYTES,
-        not_found=reads.not_found,
-        method_not_allowed=reads.method_not_allowed,
-        too_large=reads.too_large,
-        internal_error=reads.internal_error,
+    """Returns once the machine's stop event is set; `task_status` tells the URL. Raises StoreConfigError."""
+    store = ConfigStore(world.open_backend(settings.store_dir)) if settings.store_dir else None
+    loader, state, machine = loader_of(settings, store), ConfigState(), world.machine
+    async with _publisher(settings, world) as publisher, trio.open_nursery() as nursery:
+        if not await load_once(state, loader.load, machine.run_in_thread):
+            nursery.start_soon(load_until_done, state, loader.load, machine.run_in_thread)
+        writer = Writer(state, store, publisher, machine.run_in_thread, loader.load)
+        app = build_quart("sie-config", _routes(settings, world, writer), SURFACE)
+        await world.serve(app, host=settings.host, port=settings.port, stop=machine.stop, task_status=task_status)
+        nursery.cancel_scope.cancel()
+
+
+def loader_of(settings: ConfigSettings, store: ConfigStore | None = None) -> Loader:
+    form = HashForm(settings.hash_form)
+    return Loader.of(settings.bundles_dir, settings.models_dir, store, restore=settings.restore, form=form)
+
+
+def load(settings: ConfigSettings) -> Held:
+    return loader_of(settings).load()
+
+
+def _routes(settings: ConfigSettings, world: World, writer: Writer) -> tuple[Route, ...]:
+    guards = Guards(_tokens(settings), writer.state, writer.publisher)
+    reading = reads.routes(reads.Reads(writer.state, guards, world.machine.unix_s))
+    return (*reading, *writes.routes(writes.Writes(writer, guards, Once())))
+
+
+def _tokens(settings: ConfigSettings) -> Tokens:
+    named = {settings.deployment_env.lower(), settings.env.lower()}
+    return Tokens(
+        settings.admin_token, settings.config_read_token, settings.auth_token, in_production=bool(named & _PRODUCTION)
     )
-    app = build_quart("sie-config", routes, surface)
-    await world.serve(app, host=settings.host, port=settings.port, stop=world.machine.stop, task_status=task_status)
 
 
-def load(settings: ConfigSettings) -> Loaded:
-    """Blocking. Raises StorageError where there is a store that cannot be read: to serve without it would roll back."""
-    bundles_dir = settings.bundles_dir or default_bundles_dir()
-    models_dir = settings.models_dir or str(Path(bundles_dir) / "models")
-    store = ConfigStore(backend(settings.store_dir)) if settings.store_dir else None
-    stored = store.read_models() if store and settings.restore else ()
-    catalog = build_catalog(read_folder(bundles_dir), read_folder(models_dir), stored)
-    return Loaded(catalog, store.read_epoch() if store else Epoch())
-
-
-def backend(store_dir: str) -> Backend:
-    return LocalBackend(Path(store_dir))
-
-
-def _facts(loaded: Loaded) -> dict[str, object]:
-    snapshot = loaded.catalog.snapshot
-    return {"bundles": len(snapshot.bundles), "models": len(snapshot.models), "epoch": loaded.epoch.value}
+@asynccontextmanager
+async def _publisher(settings: ConfigSettings, world: World) -> AsyncIterator[ConfigPublisher | None]:
+    """None where there is no broker to tell. Connecting goes on by itself; writes are refused until it is done."""
+    if settings.nats_url is None:
+        yield None
+        return
+    producer = settings.pod_name or world.producer
+    url = with_credentials(settings.nats_url, settings.nats_user, settings.nats_password)
+    inbox = f"_INBOX.config-{world.machine.token()}"
+    async with world.open_bus(url, inbox=inbox, name=f"sie-config {producer}") as bus:
+        yield ConfigPublisher(bus, producer)

@@ -1,8 +1,12 @@
 """The config service's settings (§13)."""
 
+from typing import Literal
+
 import attrs
 
 from sie.runtime.settings import LogLevel, setting
+
+HashFormName = Literal["reference", "sie-0.10"]
 
 
 @attrs.frozen
@@ -23,6 +27,28 @@ class ConfigSettings:
     )
     restore: bool = setting(
         False, env="SIE_CONFIG_RESTORE", flags=("--restore",), help="Load the store's models at start"
+    )
+    nats_url: str | None = setting(
+        None, env="SIE_NATS_URL", flags=("--nats-url",), help="The broker to tell writes to; unset: nobody is told"
+    )
+    nats_user: str | None = setting(None, env="SIE_NATS_USER", help="Name at the broker, instead of one in the URL")
+    nats_password: str | None = setting(None, env="SIE_NATS_PASSWORD", help="Password of that name", secret=True)
+    pod_name: str | None = setting(
+        None, env="POD_NAME", help="What gateways know this producer by; unset: host and pid"
+    )
+    admin_token: str | None = setting(
+        None, env="SIE_ADMIN_TOKEN", help="Token for writes, and for all reads", secret=True, empty_counts=True
+    )
+    config_read_token: str | None = setting(
+        None, env="SIE_CONFIG_READ_TOKEN", help="Token for all reads, the export too", secret=True, empty_counts=True
+    )
+    auth_token: str | None = setting(
+        None, env="SIE_AUTH_TOKEN", help="Token for reads, but not for the export", secret=True, empty_counts=True
+    )
+    deployment_env: str = setting("", env="SIE_DEPLOYMENT_ENV", help="prod or production refuses to stand open")
+    env: str = setting("", env="SIE_ENV", help="The same, by its other name")
+    hash_form: HashFormName = setting(
+        "reference", env="SIE_HASH_FORM", help="Which canonical form configuration hashes have (every service alike)"
     )
     log_level: LogLevel = setting("info", env="SIE_LOG_LEVEL", flags=("-l", "--log-level"), help="Least level to log")
     log_json: bool = setting(False, env="SIE_LOG_JSON", flags=("--json-logs",), help="Log JSON lines")

@@ -1,27 +1,65 @@
 """What two services compare to know that they hold the same configuration (§7, wire-facts 3.7).
 
 The only copy of these rules. `bundle_config_hash` covers what the workers of one bundle must agree on; the two
-fingerprints of `/epoch` cover the rest.
+fingerprints of `/epoch` cover the rest. A registry keeps the texts behind them, and hashes them again and again.
 """
 
 import hashlib
 import json
 from collections.abc import Iterable, Mapping
 
+import attrs
+
 from sie.domain.bundle import Bundle
 from sie.domain.canonical_json import canonical_json
+from sie.domain.hash_form import HashForm, hashed_options
 from sie.domain.ids import BundleName, PoolName, ProfileName
-from sie.domain.model import Json, Model, Profile
+from sie.domain.model import Model, Profile, resolve
 
 BundleHash = str
 """64 lowercase hex digits."""
 
 
-def bundle_config_hash(bundle: Bundle, models: Iterable[Model], pool: PoolName | None = None) -> BundleHash | None:
+@attrs.frozen
+class HashedProfile:
+    """A profile that resolves: the module that decides which bundles it is for, and its text in their hashes."""
+
+    name: ProfileName
+    module: str | None
+    text: str
+
+
+def bundle_config_hash(
+    bundle: Bundle, models: Iterable[Model], pool: PoolName | None = None, form: HashForm = HashForm.REFERENCE
+) -> BundleHash | None:
     """The hash of what workers of `bundle` serve, in `pool` alone where given; None where that is nothing (§7)."""
-    scope = (model for model in models if pool is None or model.pool == pool)
-    rows = [row for model in sorted(scope, key=lambda m: m.sie_id) if (row := _model_row(bundle, model)) is not None]
-    return _sha256(canonical_json(rows)) if rows else None
+    scope = sorted((m for m in models if pool is None or m.pool == pool), key=lambda m: m.sie_id)
+    rows = (model_row(model, hashed_profiles(model, form), bundle.adapters) for model in scope)
+    return rows_hash([row for row in rows if row is not None])
+
+
+def hashed_profiles(model: Model, form: HashForm) -> tuple[HashedProfile, ...]:
+    """By name; those that do not resolve are left out."""
+    found = ((name, model.lineage(name)) for name in sorted(model.profiles))
+    return tuple(_hashed_profile(name, lineage, form) for name, lineage in found if lineage is not None)
+
+
+def model_row(model: Model, profiles: Iterable[HashedProfile], adapters: Iterable[str]) -> bytes | None:
+    """The model's text in the hash of a bundle with these adapters; None where it runs no profile of the model."""
+    listed = frozenset(adapters)
+    # A profile that names no adapter at all is hashed too: it may yet be given one (wire-facts 3.7).
+    kept = [profile for profile in profiles if profile.module is None or profile.module in listed]
+    if not any(profile.module is not None for profile in kept):
+        return None
+    texts = ",".join([profile.text for profile in kept])
+    revision, sie_id = canonical_json(model.hf_revision), canonical_json(model.sie_id)
+    return f'{{"profiles":[{texts}],"revision":{revision},"sie_id":{sie_id}}}'.encode()
+
+
+def rows_hash(rows: Iterable[bytes]) -> BundleHash | None:
+    """`rows` are in the order of their models' ids; no rows have no hash."""
+    text = b",".join(rows)
+    return _sha256(b"[" + text + b"]") if text else None
 
 
 def bundles_hash(bundles: Iterable[Bundle]) -> BundleHash | None:
@@ -37,11 +75,28 @@ def bundle_config_hashes_hash(
     hashes: Mapping[BundleName, BundleHash | None], pools: Mapping[BundleName, Mapping[str, PoolName]]
 ) -> BundleHash | None:
     """The fingerprint of every bundle's hash and of which pool owns each of its models (§4.1)."""
-    rows = {
-        name: {"bundle_config_hash": value or "", "model_pools": dict(pools.get(name, {}))}
-        for name, value in hashes.items()
-    }
-    return _sha256(_ascii_json(rows)) if rows else None
+    return members_hash(
+        {
+            name: bundle_member(name, value, (owner_member(*item) for item in sorted(pools.get(name, {}).items())))
+            for name, value in hashes.items()
+        }
+    )
+
+
+def owner_member(sie_id: str, pool: PoolName) -> bytes:
+    """One model among its bundle's `model_pools`."""
+    return _ascii_json(sie_id) + b":" + _ascii_json(pool)
+
+
+def bundle_member(name: BundleName, value: BundleHash | None, owners: Iterable[bytes]) -> bytes:
+    """One bundle in the second fingerprint; `owners` are in the order of their models' ids."""
+    head = _ascii_json(name) + b':{"bundle_config_hash":' + _ascii_json(value or "")
+    return head + b',"model_pools":{' + b",".join(owners) + b"}}"
+
+
+def members_hash(members: Mapping[BundleName, bytes]) -> BundleHash | None:
+    text = b",".join([members[name] for name in sorted(members)])
+    return _sha256(b"{" + text + b"}") if text else None
 
 
 def serves(bundle: Bundle, model: Model) -> bool:
@@ -49,37 +104,20 @@ def serves(bundle: Bundle, model: Model) -> bool:
     return any(p is not None and p.module in bundle.adapters for p in map(model.effective, model.profiles))
 
 
-def _model_row(bundle: Bundle, model: Model) -> Mapping[str, Json] | None:
-    if not serves(bundle, model):
-        return None
-    effective = ((name, model.effective(name)) for name in sorted(model.profiles))
-    rows = [
-        _profile_row(name, profile)
-        for name, profile in effective
-        # A profile that names no adapter at all is hashed too: it may yet be given one (wire-facts 3.7).
-        if profile is not None and (profile.module is None or profile.module in bundle.adapters)
-    ]
-    return {"profiles": rows, "revision": model.hf_revision, "sie_id": model.sie_id}
+def _hashed_profile(name: ProfileName, lineage: tuple[Profile, ...], form: HashForm) -> HashedProfile:
+    profile = resolve(lineage)
+    config = (
+        f'{{"adapter_options":{canonical_json(hashed_options(lineage, form))}'
+        f',"adapter_path":{canonical_json(profile.adapter_path)}'
+        f',"compute_precision":{canonical_json(profile.compute_precision)}'
+        f',"max_batch_tokens":{canonical_json(profile.max_batch_tokens)}}}'
+    )
+    return HashedProfile(name, profile.module, f'{{"config":{config},"name":{canonical_json(name)}}}')
 
 
-def _profile_row(name: ProfileName, profile: Profile) -> Mapping[str, Json]:
-    config: Mapping[str, Json] = {
-        "adapter_options": _canonical_options(profile.options),
-        "adapter_path": profile.adapter_path,
-        "compute_precision": profile.compute_precision,
-        "max_batch_tokens": profile.max_batch_tokens,
-    }
-    return {"config": config, "name": name}
+def _ascii_json(value: object) -> bytes:
+    return json.dumps(value, sort_keys=True, separators=(",", ":")).encode()
 
 
-def _canonical_options(options: Mapping[str, Json] | None) -> Mapping[str, Json] | None:
-    """Options in which every value is falsy say nothing, so they hash like none at all (§7)."""
-    return options if options and any(options.values()) else None
-
-
-def _ascii_json(value: object) -> str:
-    return json.dumps(value, sort_keys=True, separators=(",", ":"))
-
-
-def _sha256(text: str) -> BundleHash:
-    return hashlib.sha256(text.encode()).hexdigest()
+def _sha256(text: bytes) -> BundleHash:
+    return hashlib.sha256(text).hexdigest()

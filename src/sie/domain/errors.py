@@ -36,6 +36,21 @@ class ErrorCode(StrEnum):
     CONFIG_MODEL_NOT_FOUND = "model_not_found"
     CONFIG_BUNDLE_NOT_FOUND = "bundle_not_found"
     CONFIG_REGISTRY_UNAVAILABLE = "registry_unavailable"
+    CONFIG_PARSE_ERROR = "parse_error"
+    CONFIG_MISSING_FIELD = "missing_field"
+    CONFIG_INVALID_MODEL_SPEC = "invalid_model_spec"
+    CONFIG_MODEL_ID_MISMATCH = "model_id_mismatch"
+    CONFIG_BUNDLE_CONFLICT = "bundle_conflict"
+    CONFIG_CONTENT_CONFLICT = "content_conflict"
+    CONFIG_STORE_REQUIRED = "config_store_required"
+    CONFIG_PAYLOAD_TOO_LARGE = "payload_too_large"
+    CONFIG_VALIDATION_ERROR = "validation_error"
+    CONFIG_IDEMPOTENCY_MISMATCH = "idempotency_mismatch"
+    CONFIG_IDEMPOTENT_CANCELLED = "idempotent_inflight_cancelled"
+    CONFIG_IDEMPOTENT_ABORTED = "idempotent_inflight_aborted"
+    CONFIG_NATS_UNAVAILABLE = "nats_unavailable"
+    CONFIG_STORE_UNAVAILABLE = "store_unavailable"
+    CONFIG_EPOCH_FENCED = "epoch_fenced"
 
 
 Envelope = Literal["detail", "error", "config"]
@@ -82,4 +97,29 @@ ERRORS: Mapping[ErrorCode, ErrorRule] = {
     ErrorCode.CONFIG_MODEL_NOT_FOUND: ErrorRule(404, "config", "The config service holds no model of this id"),
     ErrorCode.CONFIG_BUNDLE_NOT_FOUND: ErrorRule(404, "config", "The config service holds no bundle of this name"),
     ErrorCode.CONFIG_REGISTRY_UNAVAILABLE: ErrorRule(503, "config", "The registry could not be built at start"),
+    ErrorCode.CONFIG_PARSE_ERROR: ErrorRule(400, "config", "The body is no document of the kind that is taken"),
+    ErrorCode.CONFIG_MISSING_FIELD: ErrorRule(400, "config", "A field that must be there is not"),
+    ErrorCode.CONFIG_INVALID_MODEL_SPEC: ErrorRule(400, "config", "The spec names no model"),
+    ErrorCode.CONFIG_MODEL_ID_MISMATCH: ErrorRule(400, "config", "Body and path name two models"),
+    ErrorCode.CONFIG_BUNDLE_CONFLICT: ErrorRule(409, "config", "The bundle that is asked for does not run the model"),
+    ErrorCode.CONFIG_CONTENT_CONFLICT: ErrorRule(
+        409, "config", "What is there has another content, and a POST only appends; the fields or profiles are named"
+    ),
+    ErrorCode.CONFIG_STORE_REQUIRED: ErrorRule(
+        409, "config", "Only what is stored can be deleted, and there is no store"
+    ),
+    ErrorCode.CONFIG_PAYLOAD_TOO_LARGE: ErrorRule(413, "config", "The body is over the byte limit"),
+    ErrorCode.CONFIG_VALIDATION_ERROR: ErrorRule(422, "config", "The document cannot be served; `details` says why"),
+    ErrorCode.CONFIG_IDEMPOTENCY_MISMATCH: ErrorRule(422, "config", "The Idempotency-Key belongs to another request"),
+    ErrorCode.CONFIG_IDEMPOTENT_CANCELLED: ErrorRule(
+        503, "config", "The request that held this Idempotency-Key was cancelled and did nothing"
+    ),
+    ErrorCode.CONFIG_IDEMPOTENT_ABORTED: ErrorRule(
+        503, "config", "The request that held this Idempotency-Key ended without an answer"
+    ),
+    ErrorCode.CONFIG_NATS_UNAVAILABLE: ErrorRule(503, "config", "The broker is away, so a write could not be told"),
+    ErrorCode.CONFIG_STORE_UNAVAILABLE: ErrorRule(503, "config", "The config store cannot be read or written now"),
+    ErrorCode.CONFIG_EPOCH_FENCED: ErrorRule(
+        503, "config", "Another writer has been at the store; nothing of this write stays, and the store is read again"
+    ),
 }

@@ -1,67 +1,67 @@
 """What one service knows of bundles and models, and which bundle serves which name (§5, §16.1).
 
-A snapshot never changes and holds its hashes; readers take the registry's one attribute, writers replace it whole.
+A snapshot never changes and holds its hashes; readers take the registry's one attribute, writers replace it whole. The
+next snapshot shares all of the last one that the change leaves alone.
 """
 
+from bisect import bisect_left
 from collections.abc import Iterable, Mapping
+from operator import attrgetter
+from typing import TypeVar
 
 import attrs
 
-from sie.domain.bundle import Bundle
-from sie.domain.bundle_hash import (
-    BundleHash,
-    bundle_config_hash,
-    bundle_config_hashes_hash,
-    bundles_hash,
-    serves,
-)
-from sie.domain.ids import DEFAULT_PROFILE, BundleName, ModelId, PoolName, ProfileName
+from sie.domain.bundle import Bundle, BundleSet
+from sie.domain.bundle_hash import BundleHash, bundle_member, bundles_hash, members_hash, rows_hash
+from sie.domain.hash_form import HashForm
+from sie.domain.ids import DEFAULT_PROFILE, BundleName, ModelId, PoolName
 from sie.domain.model import Model
+from sie.domain.registered import Registered, ServingName, register
+
+__all__ = ["ModelRegistry", "RegistrySnapshot", "ServingName"]
+
+T = TypeVar("T")
 
 
 @attrs.frozen
-class ServingName:
-    """One name a request can use: a profile of a model with the bundles that run it, best first."""
+class Scopes:
+    """What one bundle's workers are compared by; `member` is the bundle's text in the second fingerprint."""
 
-    model: Model
-    profile: ProfileName
-    bundles: tuple[BundleName, ...]
+    hash: BundleHash | None
+    by_pool: Mapping[PoolName, BundleHash]
+    member: bytes
 
 
 @attrs.frozen
 class RegistrySnapshot:
-    """Built by `of`; the maps beside bundles and models are derived there, once."""
+    """Built by `of` and by the methods that change one thing; all else is derived from bundles, models and form."""
 
     bundles: Mapping[BundleName, Bundle]
+    """Best first."""
     models: Mapping[ModelId, Model]
+    """By id."""
     serving: Mapping[str, ServingName]
     """Keyed by serving id, in lower case: look-up ignores case (wire-facts 3.2)."""
     hashes: Mapping[BundleName, BundleHash | None]
     pool_hashes: Mapping[BundleName, Mapping[PoolName, BundleHash]]
     bundles_hash: BundleHash | None
     bundle_config_hashes_hash: BundleHash | None
+    form: HashForm
+    _bundle_set: BundleSet = attrs.field(eq=False, repr=False)
+    _registered: Mapping[ModelId, Registered] = attrs.field(eq=False, repr=False)
+    _spellings: Mapping[str, tuple[ModelId, ...]] = attrs.field(eq=False, repr=False)
+    """The ids that are one in lower case: which of them a name means must not depend on what was written last."""
+    _scopes: Mapping[BundleName, Scopes] = attrs.field(eq=False, repr=False)
 
     @classmethod
-    def of(cls, bundles: Iterable[Bundle], models: Iterable[Model]) -> "RegistrySnapshot":
-        by_rank = sorted(bundles, key=lambda bundle: bundle.rank)
-        catalog = sorted(models, key=lambda model: model.sie_id)
-        members = {b.name: [m for m in catalog if serves(b, m)] for b in by_rank}
-        hashes = {b.name: bundle_config_hash(b, members[b.name]) for b in by_rank}
-        return cls(
-            bundles={b.name: b for b in by_rank},
-            models={m.sie_id: m for m in catalog},
-            serving=_serving(by_rank, catalog),
-            hashes=hashes,
-            pool_hashes={b.name: _pool_hashes(b, members[b.name]) for b in by_rank},
-            bundles_hash=bundles_hash(by_rank),
-            bundle_config_hashes_hash=bundle_config_hashes_hash(
-                hashes, {name: {m.sie_id: m.pool for m in served} for name, served in members.items()}
-            ),
-        )
+    def of(
+        cls, bundles: Iterable[Bundle], models: Iterable[Model], form: HashForm = HashForm.REFERENCE
+    ) -> "RegistrySnapshot":
+        return _snapshot(BundleSet.of(bundles), models, form, {})
 
     @classmethod
-    def empty(cls) -> "RegistrySnapshot":
-        return cls.of((), ())
+    def empty(cls, form: HashForm = HashForm.REFERENCE) -> "RegistrySnapshot":
+        return cls.of((), (), form)
 
     def find(self, serving_id: str) -> ServingName | None:
         """Case does not count, and `model:default` is the model (§16.1)."""
@@ -72,8 +72,56 @@ class RegistrySnapshot:
         return self.pool_hashes.get(bundle, {}).get(pool)
 
     def bundles_of(self, model: Model) -> tuple[BundleName, ...]:
-        """Every bundle that runs any profile of the model, best first."""
-        return tuple(b.name for b in self.bundles.values() if serves(b, model))
+        """Every bundle that runs any profile of the model, which need not be here, best first."""
+        known = self._registered.get(model.sie_id)
+        if known is not None and known.model is model:
+            return tuple(known.rows)
+        effective = map(model.effective, model.profiles)
+        return self._bundle_set.ranked(
+            b for p in effective if p is not None for b in self._bundle_set.running(p.module)
+        )
+
+    def with_model(self, model: Model) -> "RegistrySnapshot":
+        """With it in place of any of its id; itself where it is there already."""
+        if self.models.get(model.sie_id) == model:
+            return self
+        known = register(model, self._bundle_set, self.form)
+        return self._changed(model.sie_id, _inserted(self._registered, model.sie_id, known))
+
+    def without_model(self, sie_id: ModelId) -> "RegistrySnapshot":
+        """Itself where there is no such model."""
+        if sie_id not in self._registered:
+            return self
+        return self._changed(sie_id, {key: known for key, known in self._registered.items() if key != sie_id})
+
+    def with_bundles(self, bundles: Iterable[Bundle]) -> "RegistrySnapshot":
+        """These bundles and no others, for the same models."""
+        return _snapshot(BundleSet.of(bundles), self.models.values(), self.form, {})
+
+    def replacing(self, models: Iterable[Model]) -> "RegistrySnapshot":
+        """These models and no others (§4), for the same bundles; those that are here already cost little."""
+        return _snapshot(self._bundle_set, models, self.form, self._registered)
+
+    def _changed(self, sie_id: ModelId, registered: Mapping[ModelId, Registered]) -> "RegistrySnapshot":
+        """With that one model put in, replaced or taken out."""
+        before, after = self._registered.get(sie_id), registered.get(sie_id)
+        touched = {name for known in (before, after) if known is not None for name in known.rows}
+        scopes = {
+            name: _scopes_of(name, registered.values()) if name in touched else kept
+            for name, kept in self._scopes.items()
+        }
+        folded = sie_id.lower()
+        twins = self._spellings.get(folded, ())
+        spelt = tuple(sorted({key for key in (*twins, sie_id) if key in registered}))
+        serving = dict(self.serving)
+        for name in (name for key in twins for name in self._registered[key].names):
+            serving.pop(name, None)
+        for key in spelt:
+            serving.update(registered[key].names)
+        spellings = {**self._spellings, folded: spelt}
+        if not spelt:
+            del spellings[folded]
+        return _assembled(self._bundle_set, self.form, registered, serving, spellings, scopes)
 
 
 @attrs.define
@@ -86,25 +134,68 @@ class ModelRegistry:
         self.snapshot = snapshot
 
 
-def _serving(by_rank: Iterable[Bundle], catalog: Iterable[Model]) -> Mapping[str, ServingName]:
-    bundles = tuple(by_rank)
-    names: dict[str, ServingName] = {}
-    for model in catalog:
-        for profile in model.profiles:
-            fitting = _fitting(bundles, model, profile)
-            if fitting:
-                names[model.serving_id(profile).lower()] = ServingName(model, profile, fitting)
-    return names
+def _snapshot(
+    bundles: BundleSet, models: Iterable[Model], form: HashForm, known: Mapping[ModelId, Registered]
+) -> RegistrySnapshot:
+    """`known` are the same bundles' and form's. Of two models with one id, the later is taken."""
+    catalog = sorted({model.sie_id: model for model in models}.values(), key=attrgetter("sie_id"))
+    registered = {
+        model.sie_id: kept
+        if (kept := known.get(model.sie_id)) is not None and kept.model == model
+        else register(model, bundles, form)
+        for model in catalog
+    }
+    spellings: dict[str, tuple[ModelId, ...]] = {}
+    serving: dict[str, ServingName] = {}
+    for sie_id, one in registered.items():
+        folded = sie_id.lower()
+        spellings[folded] = (*spellings.get(folded, ()), sie_id)
+        serving.update(one.names)
+    scopes = {name: _scopes_of(name, registered.values()) for name in bundles.by_name}
+    return _assembled(bundles, form, registered, serving, spellings, scopes)
 
 
-def _fitting(bundles: Iterable[Bundle], model: Model, profile: ProfileName) -> tuple[BundleName, ...]:
-    effective = model.effective(profile)
-    module = effective.module if effective else None
-    return tuple(b.name for b in bundles if module is not None and module in b.adapters)
+def _assembled(
+    bundles: BundleSet,
+    form: HashForm,
+    registered: Mapping[ModelId, Registered],
+    serving: Mapping[str, ServingName],
+    spellings: Mapping[str, tuple[ModelId, ...]],
+    scopes: Mapping[BundleName, Scopes],
+) -> RegistrySnapshot:
+    return RegistrySnapshot(
+        bundles=bundles.by_name,
+        models={sie_id: known.model for sie_id, known in registered.items()},
+        serving=serving,
+        hashes={name: found.hash for name, found in scopes.items()},
+        pool_hashes={name: found.by_pool for name, found in scopes.items()},
+        bundles_hash=bundles_hash(bundles.by_name.values()),
+        bundle_config_hashes_hash=members_hash({name: found.member for name, found in scopes.items()}),
+        form=form,
+        bundle_set=bundles,
+        registered=registered,
+        spellings=spellings,
+        scopes=scopes,
+    )
 
 
-def _pool_hashes(bundle: Bundle, members: Iterable[Model]) -> Mapping[PoolName, BundleHash]:
-    served = tuple(members)
-    pools = sorted({model.pool for model in served})
-    found = ((pool, bundle_config_hash(bundle, served, pool)) for pool in pools)
-    return {pool: value for pool, value in found if value is not None}
+def _scopes_of(bundle: BundleName, registered: Iterable[Registered]) -> Scopes:
+    """`registered` are in the order of their ids."""
+    members = [(row, known) for known in registered if (row := known.rows.get(bundle)) is not None]
+    of_pool: dict[PoolName, list[bytes]] = {}
+    for row, known in members:
+        of_pool.setdefault(known.model.pool, []).append(row)
+    whole = rows_hash([row for row, _ in members])
+    # Most bundles lie in one pool, whose hash is then the bundle's own: megabytes need not be hashed twice.
+    found = {p: whole if len(of_pool) == 1 else rows_hash(rows) for p, rows in sorted(of_pool.items())}
+    by_pool = {pool: value for pool, value in found.items() if value is not None}
+    return Scopes(whole, by_pool, bundle_member(bundle, whole, [known.owner for _, known in members]))
+
+
+def _inserted(sorted_map: Mapping[ModelId, T], key: ModelId, value: T) -> Mapping[ModelId, T]:
+    """A copy with the value at the key's place in the order."""
+    if key in sorted_map:
+        return {**sorted_map, key: value}
+    pairs = list(sorted_map.items())
+    at = bisect_left(pairs, key, key=lambda pair: pair[0])
+    return dict([*pairs[:at], (key, value), *pairs[at:]])

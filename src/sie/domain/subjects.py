@@ -3,10 +3,12 @@
 Only this module writes subjects. No token holds `.`, `*`, `>` or a space, so the token count of a subject is fixed.
 """
 
-from sie.domain.ids import ModelId, PoolName, RequestId, RouterId, WorkerId
+from sie.domain.ids import BundleName, ModelId, PoolName, RequestId, RouterId, WorkerId
 from sie.domain.lane import Lane
 
 HEALTH_ALL = "sie.health.>"
+CONFIG_ALL = "sie.config.models._all"
+"""Every delta, for gateways (§3)."""
 _INBOX = "_INBOX"
 _NORMAL = str.maketrans({"/": "__", ".": "_dot_", "*": "_", ">": "_", " ": "_"})
 
@@ -40,6 +42,11 @@ def lane_consumer(lane: Lane) -> str:
 
 def health_subject(worker: WorkerId) -> str:
     return f"sie.health.{normalize_token(worker)}"
+
+
+def config_subject(bundle: BundleName) -> str:
+    """The deltas of one bundle, for its workers (§3)."""
+    return f"sie.config.models.{normalize_token(bundle)}"
 
 
 def inbox_prefix(router: RouterId) -> str:

@@ -26,12 +26,15 @@ _USERINFO = re.compile(r"//[^/@\s]+@")
 
 @attrs.frozen
 class Setting:
-    """What is known of one setting beside its name, type and default."""
+    """What is known of one setting beside its name, type and default. Where an optional one is set to nothing it counts
+    as unset, unless `empty_counts`.
+    """
 
     env: str
     help: str
     flags: tuple[str, ...] = ()
     secret: bool = False
+    empty_counts: bool = False
 
 
 @attrs.frozen
@@ -74,9 +77,17 @@ class SettingError(ValueError):
     """A value that cannot be what it should; the message names the setting, its origin and the value seen."""
 
 
-def setting(default: D, *, env: str, help: str, flags: tuple[str, ...] = (), secret: bool = False) -> D:  # noqa: A002
+def setting(
+    default: D,
+    *,
+    env: str,
+    help: str,  # noqa: A002
+    flags: tuple[str, ...] = (),
+    secret: bool = False,
+    empty_counts: bool = False,
+) -> D:
     """A field of a settings class; its annotation is one that `sie.runtime.kinds` knows."""
-    return attrs.field(default=default, metadata={"setting": Setting(env, help, flags, secret)})
+    return attrs.field(default=default, metadata={"setting": Setting(env, help, flags, secret, empty_counts)})
 
 
 def fields(cls: type[attrs.AttrsInstance]) -> Iterator[Field]:
@@ -135,7 +146,7 @@ def _text_of(path: str, env: str) -> str:
 
 
 def _parse(field: Field, value: object, origin: Origin) -> object:
-    if field.kind.optional and value in ("", None):
+    if field.kind.optional and (value is None or (value == "" and not field.setting.empty_counts)):
         return None
     try:
         return field.kind.parse(value)

@@ -1,18 +1,13 @@
 """Which of JSON and msgpack a body is, and which the reply must be (wire-facts 4.2); reading and writing both."""
 
-import json
 from collections.abc import Mapping
 from typing import Literal
 
-import attrs
 import orjson
-import yaml
 
-from sie.domain.errors import ERRORS, ErrorCode
 from sie.web.routes import Headers, Reply
 from sie.wire.codec import pack, unpack
 from sie.wire.converters import WireError
-from sie.wire.envelopes import error_body
 
 Format = Literal["json", "msgpack"]
 JSON_TYPE = "application/json"
@@ -22,7 +17,6 @@ TEXT_TYPE = "text/plain; charset=utf-8"
 _CONTENT_TYPES: Mapping[Format, str] = {"json": JSON_TYPE, "msgpack": MSGPACK_TYPE}
 _MSGPACK_NAMES = frozenset({MSGPACK_TYPE, "application/x-msgpack", "application/vnd.msgpack"})
 _ANYTHING = frozenset({"*/*", "application/*"})
-_NOTHING: Mapping[str, object] = {}
 
 
 def request_format(headers: Mapping[str, str]) -> Format:
@@ -70,29 +64,3 @@ def yaml_reply(text: str) -> Reply:
 
 def text_reply(text: str, *, status: int = 200) -> Reply:
     return Reply(status, text.encode(), TEXT_TYPE)
-
-
-def to_yaml(value: Mapping[str, object]) -> str:
-    """Block style, keys in alphabetical order (wire-facts 3.2)."""
-    text: str = yaml.safe_dump(json.loads(json.dumps(value)), sort_keys=True)
-    return text
-
-
-@attrs.frozen
-class Refusal:
-    """An error before it has a form: a code with its words and whatever stands beside them."""
-
-    code: ErrorCode
-    message: str
-    extra: Mapping[str, object] = _NOTHING
-    retry_after_s: int | None = None
-    headers: Headers = ()
-
-    def reply(self, kind: Format = "json", more: Headers = ()) -> Reply:
-        """The status, envelope and Retry-After that the code's rule names; a worker's own Retry-After wins."""
-        rule = ERRORS[self.code]
-        wait_s = rule.retry_after_s if self.retry_after_s is None else self.retry_after_s
-        retry = (("Retry-After", str(wait_s)),) if wait_s is not None else ()
-        coded = (("X-SIE-Error-Code", self.code.value),) if rule.envelope == "error" else ()
-        body = error_body(self.code, self.message, self.extra)
-        return write_body(body, kind, status=rule.status, headers=(*retry, *coded, *self.headers, *more))

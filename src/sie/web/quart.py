@@ -3,7 +3,7 @@
 """
 
 import logging
-from collections.abc import Awaitable, Callable, Iterable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping
 
 import attrs
 from quart import Response
@@ -11,7 +11,7 @@ from quart import request as current
 from quart_trio import QuartTrio
 from werkzeug.exceptions import HTTPException, MethodNotAllowed, RequestEntityTooLarge
 
-from sie.web.routes import Handler, Headers, Reply, Request, Route
+from sie.web.routes import Headers, Reply, Request, Route, Streamed
 
 log = logging.getLogger(__name__)
 
@@ -37,18 +37,22 @@ def build_quart(name: str, routes: Iterable[Route], surface: Surface) -> QuartTr
         app.add_url_rule(
             _quart_pattern(route.pattern),
             endpoint=f"{route.method} {route.pattern}",
-            view_func=_view(route.handler, surface),
+            view_func=_view(route, surface),
             methods=[route.method],
         )
     _register_errors(app, surface)
     return app
 
 
-def _view(handler: Handler, surface: Surface) -> Callable[..., Awaitable[Response]]:
+def _view(route: Route, surface: Surface) -> Callable[..., Awaitable[Response]]:
     async def view(**params: str) -> Response:
+        head = _request(params)
+        refused = route.admit(head)
+        if refused is not None:
+            return _response(refused, surface)
         raw = await current.get_data(as_text=False)
         body = raw.encode() if isinstance(raw, str) else raw
-        return _response(await handler(_request(params, body)), surface)
+        return _response(await route.handler(attrs.evolve(head, body=body)), surface)
 
     return view
 
@@ -75,16 +79,22 @@ def _http_error(error: HTTPException, request: Request, surface: Surface) -> Rep
     return surface.not_found(request)
 
 
-def _request(params: Mapping[str, str], body: bytes = b"") -> Request:
+def _request(params: Mapping[str, str]) -> Request:
     headers = {name.lower(): value for name, value in current.headers.items()}
-    return Request(current.method, current.path, headers, params, body)
+    return Request(current.method, current.path, headers, params)
 
 
-def _response(reply: Reply, surface: Surface) -> Response:
-    response = Response(reply.body, status=reply.status, content_type=reply.content_type)
+def _response(reply: Reply | Streamed, surface: Surface) -> Response:
+    body = _sent_one_by_one(reply.chunks) if isinstance(reply, Streamed) else reply.body
+    response = Response(body, status=reply.status, content_type=reply.content_type)
     for name, value in (*surface.headers, *reply.headers):
         response.headers[name] = value
     return response
+
+
+async def _sent_one_by_one(chunks: Iterable[bytes]) -> AsyncIterator[bytes]:
+    for chunk in chunks:
+        yield chunk
 
 
 def _quart_pattern(pattern: str) -> str:

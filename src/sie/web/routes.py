@@ -3,7 +3,7 @@
 `sie.web.quart` serves a table of routes with Quart; another server can serve the same table.
 """
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 
 import attrs
 
@@ -29,7 +29,23 @@ class Reply:
     headers: Headers = ()
 
 
-Handler = Callable[[Request], Awaitable[Reply]]
+@attrs.frozen
+class Streamed:
+    """A reply too large to hold in one piece: each of `chunks` is made when the one before it has been sent."""
+
+    status: int
+    chunks: Iterable[bytes]
+    content_type: str
+    headers: Headers = ()
+
+
+Handler = Callable[[Request], Awaitable[Reply | Streamed]]
+Admit = Callable[[Request], Reply | None]
+"""Refuses by what stands in the head, before any of the body is read; None admits."""
+
+
+def admit_all(_: Request) -> Reply | None:
+    return None
 
 
 @attrs.frozen
@@ -39,3 +55,4 @@ class Route:
     method: str
     pattern: str
     handler: Handler
+    admit: Admit = admit_all

@@ -85,5 +85,5 @@ def read_export(value: object) -> ExportReply:
     return structure(TOLERANT, value, ExportReply)
 
 
-def to_json(reply: EpochReply | BundlesReply | ModelsReply | ExportReply) -> object:
+def to_json(reply: EpochReply | BundlesReply | ModelsReply | ExportReply | ExportRow) -> object:
     return TOLERANT.unstructure(reply)

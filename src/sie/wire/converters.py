@@ -42,9 +42,14 @@ def _strict(kind: type[T], *allowed: type) -> Any:
     def structure(value: Any, _: Any) -> Any:
         if isinstance(value, (kind, *allowed)) and (kind is bool or not isinstance(value, bool)):
             return value
-        raise TypeError(f"must be {_NAMES[kind]}, not {_NAMES.get(type(value), type(value).__name__)}")
+        raise TypeError(f"must be {_NAMES[kind]}, not {kind_of(value)}")
 
     return structure
+
+
+def kind_of(value: object) -> str:
+    """What JSON calls it, for messages."""
+    return _NAMES.get(type(value), type(value).__name__)
 
 
 _NAMES: Mapping[type, str] = {
@@ -88,7 +93,7 @@ def _map_only(converter: cattrs.Converter, cls: type[Any]) -> Any:
 
     def structure_checked(value: Any, kind: Any) -> Any:
         if not isinstance(value, Mapping):
-            raise TypeError(f"must be a map, not {_NAMES.get(type(value), type(value).__name__)}")
+            raise TypeError(f"must be a map, not {kind_of(value)}")
         return structure_map(value, kind)
 
     return structure_checked
@@ -119,7 +124,7 @@ def _named_map(converter: cattrs.Converter, cls: Any) -> Any:
 
     def structure_checked(value: Any, _: Any) -> Any:
         if not isinstance(value, Mapping):
-            raise TypeError(f"must be a map, not {_NAMES.get(type(value), type(value).__name__)}")
+            raise TypeError(f"must be a map, not {kind_of(value)}")
         return converter.structure(value, as_dict)
 
     return structure_checked
@@ -132,7 +137,7 @@ def _list_only(converter: cattrs.Converter, cls: Any) -> Any:
 
     def structure_checked(value: Any, _: Any) -> Any:
         if not isinstance(value, (list, tuple)):
-            raise TypeError(f"must be a list, not {_NAMES.get(type(value), type(value).__name__)}")
+            raise TypeError(f"must be a list, not {kind_of(value)}")
         return tuple(converter.structure(value, as_list))
 
     return structure_checked

@@ -1,136 +1,50 @@
-"""Bundle and model documents as people write them in YAML (wire-facts 3.6), read into the domain's values.
+"""What does a bundle or model document say to the domain (wire-facts 3.6)? Read as JSON, from YAML or the export.
 
-Unknown fields are refused with their place. YAML is read with safe types only, and without
-aliases: a page of them can expand to gigabytes.
+Reading is tolerant of what it does not use, since newer and published services write it too; `model_schema` says what
+may be written.
 """
 
-import math
-import re
 from collections.abc import Callable, Iterator, Mapping
-from typing import Literal, TypeVar
+from typing import Literal, TypeVar, get_args
 
 import attrs
-import yaml
 
 from sie.domain import ids
-from sie.domain.bundle import DEFAULT_ENGINE, DEFAULT_PRIORITY, Bundle
+from sie.domain.bundle import CANDLE_ADAPTERS, DEFAULT_ENGINE, DEFAULT_PRIORITY, Bundle, misplaced_adapters
 from sie.domain.model import EncodeOutput, Json, Model, Precision, Profile
-from sie.wire.converters import EXACT, WireError, structure
+from sie.wire.converters import TOLERANT, WireError, kind_of, structure
+from sie.wire.json_value import MAX_NESTING, as_json
+from sie.wire.yaml_reading import load_yaml
+
+__all__ = ["MAX_NESTING", "as_json", "load_yaml", "model_of", "parse_bundle", "parse_model"]
 
 T = TypeVar("T")
+V = TypeVar("V")
+Config = Mapping[str, Json]
 
-MAX_NESTING = 64
-"""Levels of maps and lists in one document: far more than any needs, far fewer than exhaust the stack."""
-_INT_MIN, _INT_MAX = -(2**63), 2**64 - 1
-_SURROGATE = re.compile("[\ud800-\udfff]")
+_INPUTS: Config = {"text": True, "image": False, "audio": False, "video": False, "document": False}
 
 
 @attrs.frozen
 class BundleDocument:
+    """`default` and `deps` concern those who build and deploy."""
+
     name: str | None = None
     priority: int = DEFAULT_PRIORITY
     adapters: tuple[str, ...] = ()
     default: bool = False
     engine: Literal["pytorch", "candle"] = DEFAULT_ENGINE
-    deps: object = None
-    source: str | None = None
-
-
-@attrs.frozen
-class Width:
-    dim: int = 0
-
-
-@attrs.frozen
-class EncodeTask:
-    dense: Width | None = None
-    sparse: Width | None = None
-    multivector: Width | None = None
-
-
-@attrs.frozen
-class Tasks:
-    encode: EncodeTask | None = None
-    score: Mapping[str, object] | None = None
-    extract: Mapping[str, object] | None = None
-    generate: Mapping[str, object] | None = None
-
-
-@attrs.frozen
-class Inputs:
-    text: bool = True
-    image: bool = False
-    audio: bool = False
-    video: bool = False
-    document: bool = False
-
-
-@attrs.frozen
-class ProfileDocument:
-    extends: str | None = None
-    max_batch_tokens: int | None = None
-    compute_precision: Precision | None = None
-    adapter_path: str | None = None
-    adapter_options: Mapping[str, object] | None = None
-    adaptive_batching: Mapping[str, object] | None = None
-    kv_budget_tokens: int | None = None
-    admission_enabled: bool | None = None
-    max_output_tokens: int | None = None
-    chat_template_kwargs: Mapping[str, object] | None = None
-    grammar_profile: str | None = None
-
-
-@attrs.frozen
-class ModelDocument:
-    sie_id: str
-    profiles: Mapping[str, ProfileDocument]
-    hf_id: str | None = None
-    hf_revision: str | None = None
-    hf_tokenizer_dependencies: Mapping[str, str] = attrs.field(factory=dict)
-    weights_path: str | None = None
-    package_backed: bool = False
-    remote_backed: bool = False
-    routing: Mapping[str, object] | None = None
-    pool: str | None = None
-    inputs: Inputs = Inputs()
-    tasks: Tasks = Tasks()
-    max_sequence_length: int | None = None
-
-
-def load_yaml(text: str) -> object:
-    """One YAML document of JSON types. Raises WireError."""
-    try:
-        aliased = any(isinstance(event, yaml.AliasEvent) for event in yaml.parse(text, Loader=yaml.CSafeLoader))
-        value: object = None if aliased else yaml.load(text, Loader=yaml.CSafeLoader)
-    except Exception as error:  # PyYAML's own, and whatever its constructors met (`2020-13-45`, `!!bool x`)
-        raise WireError.at(message=f"not a YAML document: {error}") from error
-    if aliased:
-        raise WireError.at(message="YAML aliases are not taken")
-    return as_json(value)
-
-
-def as_json(value: object, *loc: str | int) -> Json:
-    """The same value, known to be JSON that every peer can read: YAML also has dates, sets, keys that are not strings,
-    numbers without end and integers without bound. Raises WireError with the place.
-    """
-    if len(loc) > MAX_NESTING:
-        raise WireError.at(*loc, message=f"is nested more than {MAX_NESTING} deep")
-    match value:
-        case None | bool() | int() | float() | str():
-            _check_scalar(value, loc)
-            return value
-        case list():
-            return [as_json(item, *loc, index) for index, item in enumerate(value)]
-        case Mapping():
-            return {_key(key, loc): as_json(item, *loc, str(key)) for key, item in value.items()}
-        case _:
-            raise WireError.at(*loc, message=f"a {type(value).__name__} is no JSON value")
 
 
 def parse_bundle(text: str, *, stem: str) -> Bundle:
     """`stem` names a bundle whose document does not (wire-facts 3.6). Raises WireError."""
-    document = structure(EXACT, load_yaml(text), BundleDocument)
+    document = structure(TOLERANT, load_yaml(text), BundleDocument)
     name = _named(ids.bundle_name, document.name or stem, "name")
+    misplaced = misplaced_adapters(document.engine, document.adapters)
+    if misplaced:
+        rule = "cannot list" if document.engine == DEFAULT_ENGINE else "lists only"
+        message = f"a {document.engine} bundle {rule} {CANDLE_ADAPTERS}…: {', '.join(misplaced)}"
+        raise WireError.at("adapters", message=message)
     return Bundle(name, document.adapters, document.priority, document.engine)
 
 
@@ -140,60 +54,89 @@ def parse_model(text: str) -> Model:
 
 
 def model_of(config: object) -> Model:
-    """A model from its parsed document, as the export carries it. Raises WireError."""
-    document = structure(EXACT, as_json(config), ModelDocument)
+    """A model from its parsed document, as the export carries it; old seeds have `name` as the id. Raises WireError."""
+    document = _map(as_json(config))
+    tasks = _field(document, "tasks", dict, {})
     return Model(
-        sie_id=_named(ids.model_id, document.sie_id, "sie_id"),
-        profiles={_named(ids.profile_name, n, "profiles", n): _profile(n, p) for n, p in document.profiles.items()},
-        hf_id=document.hf_id,
-        hf_revision=document.hf_revision,
-        weights_path=document.weights_path,
-        pool=_named(ids.pool_name, (document.pool or "").strip() or ids.DEFAULT_POOL, "pool"),
-        inputs=tuple(name for name, on in attrs.asdict(document.inputs).items() if on),
-        encode_dims=dict(_encode_dims(document.tasks.encode)),
-        scores=document.tasks.score is not None,
-        extracts=document.tasks.extract is not None,
-        max_sequence_length=document.max_sequence_length,
+        sie_id=_named(ids.model_id, _sie_id(document), "sie_id"),
+        profiles=dict(_profiles(document)),
+        hf_id=_field(document, "hf_id", str, None),
+        hf_revision=_field(document, "hf_revision", str, None),
+        weights_path=_field(document, "weights_path", str, None),
+        pool=_named(ids.pool_name, _field(document, "pool", str, "").strip() or ids.DEFAULT_POOL, "pool"),
+        inputs=tuple(_inputs(_field(document, "inputs", dict, {}))),
+        encode_dims=dict(_encode_dims(_field(tasks, "encode", dict, {}, "tasks"))),
+        scores=tasks.get("score") is not None,
+        extracts=tasks.get("extract") is not None,
+        max_sequence_length=_field(document, "max_sequence_length", int, None),
     )
 
 
-def _profile(name: str, document: ProfileDocument) -> Profile:
-    options = document.adapter_options
+def _sie_id(document: Config) -> str:
+    found = _field(document, "sie_id", str, "") or _field(document, "name", str, "")
+    if not found:
+        raise WireError.at("sie_id", message="is required")
+    return found
+
+
+def _profiles(document: Config) -> Iterator[tuple[ids.ProfileName, Profile]]:
+    for name, profile in _field(document, "profiles", dict, {}).items():
+        loc = ("profiles", name)
+        yield _named(ids.profile_name, name, *loc), _profile(_map(profile, *loc), loc)
+
+
+def _profile(document: Config, loc: tuple[str, ...]) -> Profile:
+    options = document.get("adapter_options")
+    extends = _field(document, "extends", str, "", *loc)
     return Profile(
-        adapter_path=document.adapter_path,
-        max_batch_tokens=document.max_batch_tokens,
-        compute_precision=document.compute_precision,
-        options=None if options is None else _json_map(options, "profiles", name, "adapter_options"),
-        extends=_named(ids.profile_name, document.extends, "profiles", name, "extends") if document.extends else None,
+        adapter_path=_field(document, "adapter_path", str, None, *loc),
+        max_batch_tokens=_field(document, "max_batch_tokens", int, None, *loc),
+        compute_precision=_precision(document.get("compute_precision"), loc),
+        options=options if isinstance(options, Mapping) else None,
+        extends=_named(ids.profile_name, extends, *loc, "extends") if extends else None,
+        odd_options=None if isinstance(options, Mapping) else options,
     )
 
 
-def _encode_dims(task: EncodeTask | None) -> Iterator[tuple[EncodeOutput, int]]:
-    outputs: tuple[EncodeOutput, ...] = ("dense", "sparse", "multivector")
+def _precision(value: Json, loc: tuple[str, ...]) -> Precision | None:
+    names: tuple[Precision, ...] = get_args(Precision)
+    for name in names:
+        if value == name:
+            return name
+    if value is not None:
+        message = f"must be one of {', '.join(names)}, not {value!r}"
+        raise WireError.at(*loc, "compute_precision", message=message)
+    return None
+
+
+def _inputs(document: Config) -> Iterator[str]:
+    for name, default in _INPUTS.items():
+        if _field(document, name, bool, default, "inputs"):
+            yield name
+
+
+def _encode_dims(document: Config) -> Iterator[tuple[EncodeOutput, int]]:
+    outputs: tuple[EncodeOutput, ...] = get_args(EncodeOutput)
     for name in outputs:
-        width: Width | None = getattr(task, name, None)
-        if width is not None:
-            yield name, width.dim
+        if document.get(name) is not None:
+            width = _map(document[name], "tasks", "encode", name)
+            yield name, _field(width, "dim", int, 0, "tasks", "encode", name)
 
 
-def _json_map(value: Mapping[str, object], *loc: str | int) -> Mapping[str, Json]:
-    return {key: as_json(item, *loc, key) for key, item in value.items()}
+def _field(document: Config, key: str, kind: type[T], default: V, *loc: str) -> T | V:
+    """The value of that type there; a missing one and null are the default."""
+    value = document.get(key)
+    if value is None:
+        return default
+    if not isinstance(value, kind) or (kind is int and isinstance(value, bool)):
+        raise WireError.at(*loc, key, message=f"must be {kind_of(kind())}, not {kind_of(value)}")
+    return value
 
 
-def _key(key: object, loc: tuple[str | int, ...]) -> str:
-    if not isinstance(key, str):
-        raise WireError.at(*loc, message=f"the key {key!r} must be a string")
-    _check_scalar(key, loc)
-    return key
-
-
-def _check_scalar(value: object, loc: tuple[str | int, ...]) -> None:
-    if isinstance(value, int) and not _INT_MIN <= value <= _INT_MAX:
-        raise WireError.at(*loc, message="an integer must fit in 64 bits")
-    if isinstance(value, float) and not math.isfinite(value):
-        raise WireError.at(*loc, message=f"{value} is no JSON number")
-    if isinstance(value, str) and _SURROGATE.search(value):
-        raise WireError.at(*loc, message="a string must not hold lone surrogates")
+def _map(value: Json, *loc: str) -> Config:
+    if not isinstance(value, Mapping):
+        raise WireError.at(*loc, message=f"must be a map, not {kind_of(value)}")
+    return value
 
 
 def _named(make: Callable[[str], T], text: str, *loc: str | int) -> T:

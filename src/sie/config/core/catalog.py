@@ -6,14 +6,18 @@ A document that cannot be read is left out and named; one bad file never takes t
 from collections.abc import Iterable, Mapping
 
 import attrs
+import orjson
 
 from sie.domain.bundle import Bundle
+from sie.domain.hash_form import HashForm
 from sie.domain.ids import ModelId
-from sie.domain.model import Model
+from sie.domain.model import Json, Model
 from sie.domain.registry import RegistrySnapshot
-from sie.wire.configs_api import Source
+from sie.wire.configs_api import ExportRow, Source, to_json
 from sie.wire.converters import WireError
-from sie.wire.documents import load_yaml, model_of, parse_bundle
+from sie.wire.documents import as_json, load_yaml, model_of, parse_bundle
+
+Config = Mapping[str, Json]
 
 
 @attrs.frozen
@@ -30,39 +34,82 @@ class Document:
 
 @attrs.frozen
 class StoredModel:
-    """A model with the text it was read from and that text parsed, which the export carries."""
+    """A model with the text it was read from, that text parsed, and its row of the export, which is asked for often."""
 
     model: Model
     text: str
-    config: Mapping[str, object]
+    config: Config
     source: Source
+    export_row: bytes
 
 
 @attrs.frozen
 class Catalog:
-    """`problems` holds a line for each document left out."""
+    """`seeds` are the models that came with the installation, those among `models` too. `problems` holds a line for
+    each document left out.
+    """
 
     snapshot: RegistrySnapshot
     models: Mapping[ModelId, StoredModel]
-    problems: tuple[str, ...]
+    seeds: Mapping[ModelId, StoredModel]
+    problems: tuple[str, ...] = ()
+
+    def with_model(self, text: str, config: Config) -> "Catalog":
+        """As written through the API, in place of whatever had its id. Raises WireError."""
+        model = model_of(config)
+        snapshot = self.snapshot.with_model(model)
+        stored = stored_model(model, text, config, API, snapshot)
+        return attrs.evolve(self, snapshot=snapshot, models={**self.models, model.sie_id: stored})
+
+    def without_model(self, sie_id: ModelId) -> "Catalog":
+        """Without what was written of that id; the seed that it was written over is there again."""
+        seed = self.seeds.get(sie_id)
+        models = {**self.models}
+        if seed is None:
+            models.pop(sie_id, None)
+            return attrs.evolve(self, snapshot=self.snapshot.without_model(sie_id), models=models)
+        models[sie_id] = seed
+        return attrs.evolve(self, snapshot=self.snapshot.with_model(seed.model), models=models)
 
 
-def build_catalog(bundles: Iterable[Document], seeds: Iterable[Document], stored: Iterable[Document]) -> Catalog:
+FILESYSTEM: Source = "filesystem"
+API: Source = "api"
+
+
+def build_catalog(
+    bundles: Iterable[Document],
+    seeds: Iterable[Document],
+    stored: Iterable[Document],
+    form: HashForm = HashForm.REFERENCE,
+) -> Catalog:
     """A stored model wins over a seed of the same id, which it was written over."""
     problems: list[str] = []
     taken = [bundle for document in bundles if (bundle := _bundle(document, problems)) is not None]
-    models: dict[ModelId, StoredModel] = {}
-    for documents, source in ((seeds, _FILESYSTEM), (stored, _API)):
-        for document in documents:
-            found = _model(document, source, problems)
-            if found is not None:
-                models[found.model.sie_id] = found
-    snapshot = RegistrySnapshot.of(taken, (stored.model for stored in models.values()))
-    return Catalog(snapshot, models, tuple(problems))
+    known = RegistrySnapshot.of(taken, (), form)
+    from_seeds = _models(seeds, FILESYSTEM, known, problems)
+    models = {**from_seeds, **_models(stored, API, known, problems)}
+    snapshot = RegistrySnapshot.of(taken, (stored.model for stored in models.values()), form)
+    return Catalog(snapshot, models, from_seeds, tuple(problems))
 
 
-_FILESYSTEM: Source = "filesystem"
-_API: Source = "api"
+def stored_model(model: Model, text: str, config: Config, source: Source, known: RegistrySnapshot) -> StoredModel:
+    row = ExportRow(
+        model_id=model.sie_id,
+        model_config=config,
+        raw_yaml=text,
+        affected_bundles=known.bundles_of(model),
+        pool=model.pool,
+        source=source,
+    )
+    return StoredModel(model, text, config, source, orjson.dumps(to_json(row)))
+
+
+def parse_config(text: str) -> Config:
+    """The one map that a model document must be. Raises WireError."""
+    value = as_json(load_yaml(text))
+    if not isinstance(value, Mapping):
+        raise WireError.at(message="Expected YAML mapping at top level")
+    return value
 
 
 def _bundle(document: Document, problems: list[str]) -> Bundle | None:
@@ -73,11 +120,16 @@ def _bundle(document: Document, problems: list[str]) -> Bundle | None:
         return None
 
 
-def _model(document: Document, source: Source, problems: list[str]) -> StoredModel | None:
-    try:
-        config = load_yaml(document.text)
-        model = model_of(config)
-    except WireError as error:
-        problems.append(f"{document.name}: {error}")
-        return None
-    return StoredModel(model, document.text, config if isinstance(config, Mapping) else {}, source)
+def _models(
+    documents: Iterable[Document], source: Source, known: RegistrySnapshot, problems: list[str]
+) -> Mapping[ModelId, StoredModel]:
+    found: dict[ModelId, StoredModel] = {}
+    for document in documents:
+        try:
+            config = parse_config(document.text)
+            model = model_of(config)
+        except WireError as error:
+            problems.append(f"{document.name}: {error}")
+        else:
+            found[model.sie_id] = stored_model(model, document.text, config, source, known)
+    return found

@@ -1,15 +1,21 @@
 """What the config service answers about its catalogue (wire-facts 3.2 and 3.5): lists, documents, epoch, export."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Final
+
+import orjson
 
 from sie.config.core.catalog import Catalog, StoredModel
 from sie.domain.bundle import Bundle
+from sie.domain.model import Json
 from sie.domain.registry import RegistrySnapshot, ServingName
-from sie.wire.configs_api import BundleRow, BundlesReply, EpochReply, ExportReply, ExportRow, ModelRow, ModelsReply
+from sie.wire.configs_api import BundleRow, BundlesReply, EpochReply, ModelRow, ModelsReply
 
 SOURCE: Final = "filesystem"
 """Bundles have no other: there is no bundle write (§1)."""
+SNAPSHOT_VERSION = 1
+CHUNK_BYTES = 64 * 1024
+"""Large enough that sending costs more than asking for the next one."""
 
 
 def epoch_reply(epoch: int, snapshot: RegistrySnapshot) -> EpochReply:
@@ -30,7 +36,7 @@ def bundles_reply(snapshot: RegistrySnapshot) -> BundlesReply:
     )
 
 
-def bundle_document(bundle: Bundle) -> Mapping[str, object]:
+def bundle_document(bundle: Bundle) -> Mapping[str, Json]:
     return {
         "adapters": list(bundle.adapters),
         "engine": bundle.engine,
@@ -46,36 +52,39 @@ def models_reply(catalog: Catalog) -> ModelsReply:
     return ModelsReply(models=tuple(sorted(rows, key=lambda row: row.model_id)))
 
 
-def variant_document(name: ServingName) -> Mapping[str, object]:
+def variant_document(name: ServingName) -> Mapping[str, Json]:
     """What stands for a `model:profile`, which has no document of its own."""
     return {"bundles": list(name.bundles), "sie_id": name.model.serving_id(name.profile), "source": SOURCE}
 
 
-def export_reply(epoch: int, catalog: Catalog, *, generated_at: str) -> ExportReply:
-    """The whole catalogue at one epoch (§3): `generated_at` is ISO 8601."""
-    snapshot = catalog.snapshot
-    return ExportReply(
-        epoch=epoch,
-        generated_at=generated_at,
-        bundle_config_hashes={name: value or "" for name, value in snapshot.hashes.items()},
-        bundle_pool_config_hashes={
-            bundle: {str(pool): value for pool, value in pools.items()}
-            for bundle, pools in snapshot.pool_hashes.items()
-        },
-        bundle_adapters={b.name: b.adapters for b in snapshot.bundles.values()},
-        models=tuple(_export_row(snapshot, catalog.models[sie_id]) for sie_id in sorted(catalog.models)),
-    )
+def export_chunks(epoch: int, catalog: Catalog, *, generated_at: str) -> Iterator[bytes]:
+    """The whole catalogue at one epoch as JSON (§3, wire-facts 3.5), in pieces of `CHUNK_BYTES` and more.
+
+    `generated_at` is ISO 8601. The head is an ExportReply without its models, whose rows are kept as they were made.
+    """
+    held = _export_head(epoch, catalog.snapshot, generated_at)
+    pieces = [held.removesuffix(b"}"), b',"models":[']
+    size = 0
+    for number, sie_id in enumerate(sorted(catalog.models)):
+        row = catalog.models[sie_id].export_row
+        pieces += (b",", row) if number else (row,)
+        size += len(row)
+        if size >= CHUNK_BYTES:
+            yield b"".join(pieces)
+            pieces, size = [], 0
+    yield b"".join((*pieces, b"]}"))
 
 
-def _export_row(snapshot: RegistrySnapshot, stored: StoredModel) -> ExportRow:
-    return ExportRow(
-        model_id=stored.model.sie_id,
-        model_config=stored.config,
-        raw_yaml=stored.text,
-        affected_bundles=snapshot.bundles_of(stored.model),
-        pool=stored.model.pool,
-        source=stored.source,
-    )
+def _export_head(epoch: int, snapshot: RegistrySnapshot, generated_at: str) -> bytes:
+    head = {
+        "snapshot_version": SNAPSHOT_VERSION,
+        "epoch": epoch,
+        "generated_at": generated_at,
+        "bundle_config_hashes": {name: value or "" for name, value in snapshot.hashes.items()},
+        "bundle_pool_config_hashes": {name: dict(pools) for name, pools in snapshot.pool_hashes.items()},
+        "bundle_adapters": {b.name: b.adapters for b in snapshot.bundles.values()},
+    }
+    return orjson.dumps(head)
 
 
 def _model_row(name: ServingName, stored: StoredModel) -> ModelRow:

@@ -1,41 +1,49 @@
-"""The config service's read endpoints (§14, wire-facts 3.2): each a function of the catalogue and the epoch."""
+"""The config service's read endpoints (§14, wire-facts 3.2): each a function of what is served at that moment."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from datetime import UTC, datetime
 from functools import partial
 
 import attrs
 
 from sie.config.core import export
-from sie.config.core.catalog import Catalog
-from sie.config.store import Epoch
+from sie.config.core.resolve import Resolved, resolve
+from sie.config.http.guards import Guards, all_of, current, invalid_model_id
+from sie.config.state import ConfigState
 from sie.domain import ids
 from sie.domain.errors import ErrorCode
 from sie.domain.registry import RegistrySnapshot
-from sie.web.bodies import Refusal, json_reply, text_reply, to_yaml, yaml_reply
-from sie.web.routes import Headers, Reply, Request, Route
+from sie.web.bodies import JSON_TYPE, json_reply, read_body, yaml_reply
+from sie.web.errors import Refusal
+from sie.web.routes import Reply, Request, Route, Streamed
 from sie.wire.configs_api import to_json
+from sie.wire.converters import WireError
+from sie.wire.yaml_text import dump_yaml
 
 
 @attrs.frozen
 class Reads:
     """What the endpoints read; `unix_s` is wall time."""
 
-    catalog: Catalog
-    epoch: Epoch
+    state: ConfigState
+    guards: Guards
     unix_s: Callable[[], float]
 
 
 def routes(reads: Reads) -> tuple[Route, ...]:
+    guards = reads.guards
+    may_export = all_of(guards.may("export"), guards.has_registry)
+    may_read = all_of(guards.may("read"), guards.has_registry)
     return (
         Route("GET", "/healthz", healthz),
-        Route("GET", "/readyz", readyz),
-        Route("GET", "/v1/configs/epoch", partial(epoch, reads)),
-        Route("GET", "/v1/configs/export", partial(export_all, reads)),
-        Route("GET", "/v1/configs/bundles", partial(bundles, reads)),
-        Route("GET", "/v1/configs/bundles/{bundle_id}", partial(bundle, reads)),
-        Route("GET", "/v1/configs/models", partial(models, reads)),
-        Route("GET", "/v1/configs/models/{model_id*}", partial(model, reads)),
+        Route("GET", "/readyz", partial(readyz, reads)),
+        Route("GET", "/v1/configs/epoch", partial(epoch, reads), guards.may("read")),
+        Route("GET", "/v1/configs/export", partial(export_all, reads), may_export),
+        Route("GET", "/v1/configs/bundles", partial(bundles, reads), may_read),
+        Route("GET", "/v1/configs/bundles/{bundle_id}", partial(bundle, reads), may_read),
+        Route("GET", "/v1/configs/models", partial(models, reads), may_read),
+        Route("GET", "/v1/configs/models/{model_id*}", partial(model, reads), may_read),
+        Route("POST", "/v1/configs/resolve", partial(resolve_spec, reads), may_read),
     )
 
 
@@ -43,70 +51,69 @@ async def healthz(_: Request) -> Reply:
     return json_reply({"status": "ok"})
 
 
-async def readyz(_: Request) -> Reply:
+async def readyz(reads: Reads, _: Request) -> Reply:
+    if reads.state.current is None:
+        return json_reply({"detail": "Model registry not loaded"}, status=503)
     return json_reply({"status": "ready"})
 
 
 async def epoch(reads: Reads, _: Request) -> Reply:
-    snapshot = reads.catalog.snapshot if reads.epoch.trusted else RegistrySnapshot.empty()
-    return json_reply(to_json(export.epoch_reply(reads.epoch.value, snapshot)))
+    """Answers without a registry too, so that a poller can tell that we are up (§11)."""
+    held = reads.state.current
+    snapshot = held.catalog.snapshot if held is not None and held.hashes_known else RegistrySnapshot.empty()
+    return json_reply(to_json(export.epoch_reply(reads.state.epoch, snapshot)))
 
 
-async def export_all(reads: Reads, _: Request) -> Reply:
+async def export_all(reads: Reads, _: Request) -> Streamed:
+    """Models and epoch are of one moment, whatever is written while they are sent."""
+    held = current(reads.state)
     generated_at = datetime.fromtimestamp(reads.unix_s(), UTC).isoformat()
-    return json_reply(to_json(export.export_reply(reads.epoch.value, reads.catalog, generated_at=generated_at)))
+    return Streamed(200, export.export_chunks(held.epoch, held.catalog, generated_at=generated_at), JSON_TYPE)
 
 
 async def bundles(reads: Reads, _: Request) -> Reply:
-    return json_reply(to_json(export.bundles_reply(reads.catalog.snapshot)))
+    return json_reply(to_json(export.bundles_reply(current(reads.state).catalog.snapshot)))
 
 
 async def bundle(reads: Reads, request: Request) -> Reply:
     wanted = request.params["bundle_id"]
-    found = {str(name): value for name, value in reads.catalog.snapshot.bundles.items()}.get(wanted)
+    found = {str(name): value for name, value in current(reads.state).catalog.snapshot.bundles.items()}.get(wanted)
     if found is None:
         extra = {"bundle_id": wanted}
         return Refusal(ErrorCode.CONFIG_BUNDLE_NOT_FOUND, f"Bundle not found: {wanted}", extra).reply()
-    return yaml_reply(to_yaml(export.bundle_document(found)))
+    return yaml_reply(dump_yaml(export.bundle_document(found), sort_keys=True))
 
 
 async def models(reads: Reads, _: Request) -> Reply:
-    return json_reply(to_json(export.models_reply(reads.catalog)))
+    return json_reply(to_json(export.models_reply(current(reads.state).catalog)))
 
 
 async def model(reads: Reads, request: Request) -> Reply:
     """The text as it was written; a `model:profile` has none, so one is made."""
-    wanted = request.params["model_id"]
+    wanted, catalog = request.params["model_id"], current(reads.state).catalog
     base, _, variant = wanted.partition(":")
     try:
-        stored = reads.catalog.models.get(ids.model_id(base))
+        stored = catalog.models.get(ids.model_id(base))
     except ids.InvalidId as error:
-        return Refusal(ErrorCode.CONFIG_INVALID_MODEL_ID, str(error), {"model_id": wanted}).reply()
-    name = reads.catalog.snapshot.find(wanted)
+        return invalid_model_id(error)
+    name = catalog.snapshot.find(wanted)
     if variant and name is not None:
-        return yaml_reply(to_yaml(export.variant_document(name)))
+        return yaml_reply(dump_yaml(export.variant_document(name), sort_keys=True))
     if variant or stored is None:
-        return Refusal(ErrorCode.CONFIG_MODEL_NOT_FOUND, f"Model not found: {wanted}", {"model_id": wanted}).reply()
+        return _model_not_found(wanted)
     return yaml_reply(stored.text)
 
 
-def not_found(_: Request) -> Reply:
-    return _plain(404, "Not Found")
+async def resolve_spec(reads: Reads, request: Request) -> Reply:
+    try:
+        asked = read_body(request.body, "json")
+    except WireError as error:
+        return Refusal(ErrorCode.CONFIG_PARSE_ERROR, str(error)).reply()
+    found = resolve(current(reads.state).catalog, asked)
+    if isinstance(found, Resolved):
+        return json_reply(attrs.asdict(found))
+    return Refusal(found.code, found.words, found.extra).reply()
 
 
-def method_not_allowed(_: Request, headers: Headers) -> Reply:
-    return attrs.evolve(_plain(405, "Method Not Allowed"), headers=headers)
-
-
-def internal_error(_: Request) -> Reply:
-    return text_reply("Internal Server Error", status=500)
-
-
-def too_large(_: Request, max_bytes: int) -> Reply:
-    return _plain(413, f"The body must be at most {max_bytes} bytes")
-
-
-def _plain(status: int, detail: str) -> Reply:
-    """The words of the framework itself stand as a string (wire-facts 3.2)."""
-    body: Mapping[str, object] = {"detail": detail}
-    return json_reply(body, status=status)
+def _model_not_found(wanted: str) -> Reply:
+    return Refusal(ErrorCode.CONFIG_MODEL_NOT_FOUND, f"Model not found: {wanted}", {"model_id": wanted}).reply()

@@ -13,7 +13,8 @@ from sie.gateway.core.routing import Provisioning, Routed, UnknownModel, resolve
 from sie.gateway.core.work import Ticket, plan_encode
 from sie.gateway.dispatch.publisher import ACK_DEADLINE_S, Submitted, TooLarge, Unavailable
 from sie.gateway.http.services import Services
-from sie.web.bodies import Format, Refusal, error_format, read_body, reply_format, request_format, write_body
+from sie.web.bodies import Format, error_format, read_body, reply_format, request_format, write_body
+from sie.web.errors import Refusal
 from sie.web.routes import Headers, Reply, Request, Route
 from sie.wire.converters import WireError
 from sie.wire.inference_api import EncodeRequest, json_encode_reply, msgpack_encode_reply, read_encode_request

@@ -6,7 +6,8 @@ from sie.domain.errors import ErrorCode
 from sie.gateway.core.catalogue import health as health_of
 from sie.gateway.core.catalogue import model_info, model_infos
 from sie.gateway.http.services import Services
-from sie.web.bodies import Refusal, json_reply, text_reply
+from sie.web.bodies import json_reply, text_reply
+from sie.web.errors import Refusal
 from sie.web.routes import Headers, Reply, Request, Route
 
 
