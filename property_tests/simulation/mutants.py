@@ -8,15 +8,12 @@ from contextlib import contextmanager
 
 import attrs
 
-from sie.authority.client import Authority, AuthorityError
 from sie.bus.api import Message
 from sie.domain.ids import RequestId
-from sie.gateway import app
 from sie.gateway.core.collect import Collected, Collector
 from sie.gateway.dispatch.inbox import Inbox
 from sie.gateway.dispatch.pending import Pending, Waiting
 from sie.gateway.dispatch.publisher import Publisher
-from sie.gateway.sync import bootstrap
 from sie.wire.ipc import Failed, Finished, ItemOutcome
 from sie.wire.result import WorkResult, decode_result
 from sie.wire.work import WorkItem
@@ -119,13 +116,6 @@ def always_tried_again(self: ModelStates, serving_id: str, failure: Failed, *, n
     self._wanted.add(serving_id)
 
 
-async def gives_up(replica: bootstrap.Replica, authority: Authority) -> None:
-    try:
-        await bootstrap.bootstrap_once(replica, authority)
-    except AuthorityError:
-        return
-
-
 async def for_ever(self: Waiting, *, ack_s: float, timeout_s: float) -> object:
     await self.over.wait()
     return self.collector.ending
@@ -147,7 +137,6 @@ MUTANTS: Mapping[str, Mutant] = {
     "correlation kept": Mutant("a reply subject outlives its request", Publisher, "listening", keeps_listening),
     "all expired": Mutant("work in time is dropped as late", dispatcher, "is_expired", always_expired),
     "load again": Mutant("a load that failed for good is tried again", ModelStates, "fail", always_tried_again),
-    "gives up": Mutant("the bootstrap is not tried again", app, "bootstrap_until_done", gives_up),
     "no timeout": Mutant("a request waits for ever", Waiting, "wait", for_ever),
     "held for ever": Mutant("finished work stays on the books", HeldWork, "release", never_released),
 }

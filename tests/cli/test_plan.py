@@ -10,6 +10,8 @@ from sie.cli.folders import Folders
 from sie.cli.plan import Plan, Ports, Programs, Service, plan_up
 from sie.cli.programs import ProgramMissing, find_programs
 from sie.cli.settings import UpSettings
+from sie.domain.convergence import Trust
+from sie.gateway.settings import GatewaySettings
 from sie.runtime.variables import VARIABLES
 
 FOLDERS = Folders(Path("/state"), Path("/cache"))
@@ -66,6 +68,10 @@ def test_work_waits_in_files_unless_the_environment_says_otherwise() -> None:
 def test_the_config_service_restores_its_store_from_the_state_folder() -> None:
     environ = service("config", plan()).environ
     assert (environ["SIE_CONFIG_STORE_DIR"], environ["SIE_CONFIG_RESTORE"]) == ("/state/config", "true")
+
+
+def test_the_gateway_trusts_the_config_service_that_is_started_beside_it() -> None:
+    assert Trust(GatewaySettings().trusted_producers).trusts(service("config", plan()).environ["POD_NAME"])
 
 
 def test_the_worker_gets_its_models_its_cache_and_a_new_name_in_each_life() -> None:

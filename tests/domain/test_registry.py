@@ -1,11 +1,14 @@
 """The reference's examples of models and the bundles that run them (§16.1)."""
 
+from collections.abc import Mapping
+
 import attrs
+import pytest
 
 from sie.domain.bundle import Bundle
 from sie.domain.hash_form import HashForm
 from sie.domain.ids import BundleName, ModelId, PoolName, ProfileName
-from sie.domain.model import Model, Profile
+from sie.domain.model import Json, Model, Profile
 from sie.domain.registry import RegistrySnapshot
 
 BUNDLES = (
@@ -73,6 +76,18 @@ def test_an_empty_registry_finds_nothing_and_has_no_fingerprints() -> None:
 def test_writing_what_is_there_is_the_same_snapshot() -> None:
     assert SNAPSHOT.with_model(attrs.evolve(BGE)) is SNAPSHOT
     assert SNAPSHOT.without_model(ModelId("acme/none")) is SNAPSHOT
+
+
+@pytest.mark.parametrize(("one", "other"), [(1, True), (1, 1.0), (0, False), (0.0, -0.0)])
+def test_a_value_of_another_type_is_a_change_though_python_calls_it_equal(one: Json, other: Json) -> None:
+    def bge(value: Json) -> Model:
+        options: Mapping[str, Json] = {"runtime": {"flag": value}}
+        return attrs.evolve(BGE, profiles={n: attrs.evolve(p, options=options) for n, p in BGE.profiles.items()})
+
+    before, after = SNAPSHOT.with_model(bge(one)), SNAPSHOT.with_model(bge(other))
+    assert before.hashes != after.hashes
+    for changed in (before.with_model(bge(other)), before.replacing([E5, bge(other), CANDLE_ONLY])):
+        assert changed.hashes == after.hashes
 
 
 def test_a_change_keeps_what_it_does_not_touch() -> None:

@@ -152,3 +152,24 @@ def test_fields_tell_what_the_class_says_of_each_setting() -> None:
     told = {field.name: (field.setting.env, field.kind.name, field.default) for field in fields(Example)}
     assert told["replicas"] == ("SIE_STREAM_REPLICAS", "an integer", 1)
     assert told["token"] == ("SIE_ADMIN_TOKEN", "a string", None)
+
+
+@attrs.frozen
+class Bounded:
+    wait_s: float = setting(30.0, env="SIE_GATEWAY_CONFIG_POLL_S", help="Seconds", at_least=1)
+
+
+def test_a_number_below_its_bound_is_told_with_the_bound_and_the_value() -> None:
+    with pytest.raises(SettingError) as told:
+        resolve(Bounded, Sources({}, {"SIE_GATEWAY_CONFIG_POLL_S": "0.5"}, {}))
+    assert str(told.value) == "SIE_GATEWAY_CONFIG_POLL_S (from environment) must be at least 1, not 0.5"
+
+
+@attrs.frozen
+class Empty:
+    token: str | None = setting(None, env="SIE_ADMIN_TOKEN", secret=True, empty_counts=True, help="A secret")
+
+
+def test_an_empty_secret_can_count_as_set() -> None:
+    assert resolve(Empty, Sources({}, {"SIE_ADMIN_TOKEN": ""}, {})).settings.token == ""
+    assert resolve(Empty, Sources({}, {}, {})).settings.token is None

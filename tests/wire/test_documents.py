@@ -8,7 +8,7 @@ from sie.domain.bundle import Bundle
 from sie.domain.model import Profile
 from sie.domain.registry import RegistrySnapshot
 from sie.wire.converters import WireError
-from sie.wire.documents import load_yaml, model_of, parse_bundle, parse_model
+from sie.wire.documents import model_of, parse_bundle, parse_model
 
 ROOT = Path(__file__).parents[2] / "bundles"
 OWN_BUNDLES = sorted(ROOT.glob("*.yaml"))
@@ -103,43 +103,15 @@ def test_a_model_of_the_repository_lies_in_the_file_that_its_id_names(path: Path
 
 
 @pytest.mark.parametrize(
-    ("text", "place", "message"),
-    [
-        ("a: &x 1\nb: *x", (), "YAML aliases are not taken"),
-        ("a: [1, 2020-01-01]", ("a", 1), "a date is no JSON value"),
-        ("a: {1: x}", ("a",), "the key 1 must be a string"),
-        ("a: {yes: x}", ("a",), "the key True must be a string"),
-        ("a: .inf", ("a",), "inf is no JSON number"),
-        ("a: 18446744073709551616", ("a",), "an integer must fit in 64 bits"),
-        ("a: !!set {x}", ("a",), "a set is no JSON value"),
-    ],
-)
-def test_what_yaml_has_beyond_json_is_refused_with_its_place(
-    text: str, place: tuple[str | int, ...], message: str
-) -> None:
-    with pytest.raises(WireError) as told:
-        load_yaml(text)
-    assert [(problem.loc, problem.message) for problem in told.value.problems] == [(place, message)]
-
-
-@pytest.mark.parametrize(
-    "text", ["a: [", "!!python/object:os.system x", "a: 2020-13-45", "--- 1\n--- 2", "!!bool x", "\x00", "a: \t- b"]
-)
-def test_what_is_no_yaml_document_is_refused_as_one(text: str) -> None:
-    with pytest.raises(WireError, match="not a YAML document"):
-        load_yaml(text)
-
-
-@pytest.mark.parametrize(
     ("text", "problem"),
     [
         ("", "must be a map, not null"),
-        ("sie_id: a", "profiles: is required"),
         ("profiles: {}", "sie_id: is required"),
         ("{sie_id: a, profiles: {p: {compute_precision: int8}}}", "profiles.p.compute_precision: must be one of"),
         ("{sie_id: a, profiles: {p: {max_batch_tokens: yes}}}", "profiles.p.max_batch_tokens: must be an integer"),
-        ("{sie_id: a, profiles: {p: {adapter_options: text}}}", "profiles.p.adapter_options: must be a map"),
-        ("{sie_id: a, profiles: {}, tasks: {encode: {dense: {dims: 3}}}}", "tasks.encode.dense.dims: unknown field"),
+        ("{sie_id: a, profiles: {p: null}}", "profiles.p: must be a map, not null"),
+        ("{sie_id: 1}", "sie_id: must be a string, not an integer"),
+        ("{sie_id: a, tasks: {encode: {dense: {dim: x}}}}", "tasks.encode.dense.dim: must be an integer, not a string"),
         ("{sie_id: a, profiles: {}, inputs: {text: 1}}", "inputs.text: must be true or false"),
     ],
 )
@@ -147,6 +119,23 @@ def test_a_bad_model_is_refused_with_the_place_of_the_fault(text: str, problem: 
     with pytest.raises(WireError) as told:
         parse_model(text)
     assert str(told.value).startswith(problem)
+
+
+def test_a_seed_may_have_its_id_as_its_name() -> None:
+    assert parse_model("{name: acme/one}") == parse_model("{sie_id: acme/one, profiles: {}}")
+    assert parse_model("{sie_id: acme/one, name: other}").sie_id == "acme/one"
+
+
+def test_what_a_newer_service_wrote_is_read_for_what_is_known() -> None:
+    text = "{sie_id: acme/one, brand_new: {deep: [1]}, profiles: {default: {adapter_path: a.b:C, also_new: 1}}}"
+    assert parse_model(text) == parse_model("{sie_id: acme/one, profiles: {default: {adapter_path: a.b:C}}}")
+    assert parse_bundle("{name: a, brand_new: 1, deps: {x: '==1'}}", stem="a") == parse_bundle("name: a", stem="a")
+
+
+@pytest.mark.parametrize("options", ["text", [], 0])
+def test_options_that_are_no_map_are_kept_for_the_hash_alone(options: object) -> None:
+    model = model_of({"sie_id": "a", "profiles": {"default": {"adapter_options": options}}})
+    assert [(p.options, p.written_options) for p in model.profiles.values()] == [(None, options)]
 
 
 @pytest.mark.parametrize(
@@ -164,3 +153,13 @@ def test_a_bundle_with_a_bad_engine_or_name_is_refused_with_its_place() -> None:
         parse_bundle("{name: a, engine: jax}", stem="a")
     with pytest.raises(WireError, match=r"^name: bundle 'a b' must match"):
         parse_bundle("name: a b", stem="a")
+    with pytest.raises(WireError, match=r"^must be a map, not null$"):
+        parse_bundle("", stem="a")
+
+
+def test_a_bundle_that_lists_another_engines_adapters_is_refused() -> None:
+    candle = "sie_server_rust.adapters.candle"
+    with pytest.raises(WireError, match=rf"^adapters: a pytorch bundle cannot list {candle}…: {candle}\.x$"):
+        parse_bundle(f"{{name: a, adapters: [a.b, {candle}.x]}}", stem="a")
+    with pytest.raises(WireError, match=rf"^adapters: a candle bundle lists only {candle}…: a\.b$"):
+        parse_bundle(f"{{name: a, engine: candle, adapters: [a.b, {candle}.x]}}", stem="a")

@@ -4,6 +4,7 @@ from hypothesis import given
 
 from property_tests.config.core.documents import BUNDLES, configs
 from sie.config.core.catalog import Config, build_catalog
+from sie.config.core.merge import profiles_of
 from sie.config.core.notices import notifications, warnings
 from sie.config.core.write import WritePlan, plan_append
 
@@ -18,7 +19,7 @@ def test_a_delta_is_told_once_for_each_bundle_and_carries_the_document(config: C
         for notice in told:
             assert notice.model_config == decision.change.text
             assert notice.bundle_config_hash == hashes[notice.bundle_id]
-            assert notice.profiles_added == tuple(dict(config["profiles"]))  # type: ignore[arg-type]
+            assert notice.profiles_added == tuple(profiles_of(config))
             assert set(notice.bundle_pool_config_hashes) == set(decision.affected)
 
 

@@ -7,6 +7,7 @@ from property_tests.config.core.documents import BUNDLES, SEEDS, configs
 from sie.config.core.catalog import Catalog, Config, Document, build_catalog
 from sie.config.core.write import Conflicting, Invalid, Unchanged, WritePlan, plan_append, plan_delete, plan_replace
 from sie.domain.ids import ModelId
+from sie.domain.resolving import Resolved, resolve
 
 writes = st.lists(st.tuples(st.sampled_from(["add", "add", "replace", "delete"]), configs), max_size=8)
 
@@ -53,3 +54,15 @@ def test_what_was_written_is_unchanged_when_it_is_written_again(first: Config, s
             assert isinstance(plan_append(catalog, decision.change.text, config), Unchanged)
             replaced = plan_replace(catalog, catalog.models[decision.change.model_id].config)
             assert isinstance(replaced, Unchanged)
+
+
+@given(configs)
+def test_a_served_profile_resolves_to_its_best_bundle(config: Config) -> None:
+    decision = plan_append(build_catalog(BUNDLES, [], []), None, config)
+    if isinstance(decision, WritePlan):
+        for profile, bundles in decision.routable.items():
+            spec = str(config["sie_id"]) if profile == "default" else f"{config['sie_id']}:{profile}"
+            found = resolve(decision.catalog.snapshot, {"model": spec.upper()})
+            if bundles:
+                assert isinstance(found, Resolved)
+                assert (found.model, found.resolved_bundle, found.profiles) == (spec.upper(), bundles[0], ())

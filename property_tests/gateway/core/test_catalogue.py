@@ -12,7 +12,8 @@ from sie.domain.lane import Lane
 from sie.domain.model import Model, Profile
 from sie.domain.registry import RegistrySnapshot
 from sie.domain.worker import ModelState, ModelStateName, WorkerStatus
-from sie.gateway.core.catalogue import health, model_infos
+from sie.gateway.core.catalogue import Traffic, health, model_infos
+from sie.gateway.core.replica import Replica
 
 LANE = Lane(PoolName("default"), MachineProfile("default"), BundleName("default"))
 SNAPSHOT = RegistrySnapshot.of(
@@ -49,10 +50,12 @@ def test_loaded_means_that_a_worker_with_our_configuration_has_it(fleet: list[Wo
 
 @given(fleets(), st.integers(0, 10))
 def test_health_counts_the_workers_that_take_work(fleet: list[WorkerStatus], in_flight: int) -> None:
-    shown = health(fleet, requests_in_flight=in_flight)
+    shown = health(fleet, Replica(), Traffic(in_flight), frozenset({WorkerId("w0")}))
     ready = sum(worker.ready for worker in fleet)
     assert shown["status"] == ("healthy" if ready else "degraded")
     told = json.loads(json.dumps(shown))
     assert told["cluster"]["worker_count"] == ready
-    assert len(told["workers"]) == len(fleet)
+    assert [row["saturated"] for row in told["workers"]] == [w.worker == "w0" for w in fleet]
+    assert told["bootstrap"] == {"done": False, "attempts": 0, "degraded": False}
+    assert sum(row["worker_count"] for row in told["models"]) == sum(bool(w.loaded) for w in fleet if w.ready)
     assert told["requests_in_flight"] == in_flight

@@ -7,7 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sie.testing.broker.comparing import run_on_model
-from sie.testing.broker.histories import draw_history
+from sie.testing.broker.histories import histories
+from sie.testing.broker.shrinking import History
+from sie.testing.broker.steps import from_json, to_json
 from sie.testing.broker.subjects import Index, matches, overlap
 
 tokens = st.lists(st.sampled_from(["a", "b", "*"]), min_size=1, max_size=4).map(".".join)
@@ -29,8 +31,13 @@ def test_two_patterns_that_share_a_subject_overlap(one: str, other: str, subject
         assert overlap(one, other)
 
 
-@given(st.integers(0, 10_000))
-def test_no_step_hears_one_delivery_twice(seed: int) -> None:
-    for line in run_on_model("h", draw_history(str(seed), 40)):
+@given(histories(40, "own"))
+def test_no_step_hears_one_delivery_twice(history: History) -> None:
+    for line in run_on_model("h", history):
         heard = re.findall(r"'\.\S+ (\d+ try \d+) ", line)
         assert len(heard) == len(set(heard))
+
+
+@given(histories(40, "own"))
+def test_a_history_comes_out_the_same_twice_and_from_its_file(history: History) -> None:
+    assert run_on_model("h", from_json(to_json(history))) == run_on_model("h", history)

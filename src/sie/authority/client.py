@@ -6,6 +6,7 @@
 import json
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from functools import partial
 from typing import Protocol, TypeVar
 from urllib.parse import quote
 
@@ -14,8 +15,10 @@ import httpx2
 import trio
 
 from sie.domain.bundle import Bundle
-from sie.wire.configs_api import EpochReply, ExportReply, read_bundles, read_epoch, read_export
+from sie.runtime.world import RunInThread
+from sie.wire.configs_api import EpochReply, ExportReply, read_bundles, read_epoch
 from sie.wire.documents import parse_bundle
+from sie.wire.export_reading import read_export_bytes
 
 T = TypeVar("T")
 
@@ -41,29 +44,49 @@ OpenAuthority = Callable[[str, str | None], AbstractAsyncContextManager[Authorit
 """From a base URL and an admin token to a client."""
 
 
+async def in_place(work: Callable[[], T], /) -> T:
+    return work()
+
+
 @asynccontextmanager
 async def open_http_authority(
-    base_url: str, token: str | None, *, transport: httpx2.AsyncBaseTransport | None = None
+    base_url: str,
+    token: str | None,
+    *,
+    transport: httpx2.AsyncBaseTransport | None = None,
+    run_in_thread: RunInThread = in_place,
 ) -> AsyncIterator[Authority]:
-    """`token` is sent as a bearer where there is one. Proxies of the environment never see it.
+    """`token` is sent as a bearer where there is one. Proxies of the environment never see it. Raises AuthorityError
+    for an address that cannot be one.
 
-    `transport` stands in for the network, as an in-process ASGI application does.
+    `transport` stands in for the network, as an in-process ASGI application does. Answers are read by `run_in_thread`:
+    an export of many models takes a second of that.
     """
+    async with _client(base_url, token, transport) as client:
+        yield _HttpAuthority(client, run_in_thread)
+
+
+def _client(base_url: str, token: str | None, transport: httpx2.AsyncBaseTransport | None) -> httpx2.AsyncClient:
     headers = {"Authorization": f"Bearer {token}"} if token else {}
-    async with httpx2.AsyncClient(
-        base_url=base_url,
-        headers=headers,
-        timeout=CALL_TIMEOUT_S,
-        transport=transport,
-        trust_env=False,
-        follow_redirects=False,
-    ) as client:
-        yield _HttpAuthority(client)
+    if not base_url.startswith(("http://", "https://")):
+        raise AuthorityError(f"SIE_CONFIG_SERVICE_URL {base_url!r} must begin with http:// or https://")
+    try:
+        return httpx2.AsyncClient(
+            base_url=base_url,
+            headers=headers,
+            timeout=CALL_TIMEOUT_S,
+            transport=transport,
+            trust_env=False,
+            follow_redirects=False,
+        )
+    except (httpx2.InvalidURL, ValueError) as error:
+        raise AuthorityError(f"SIE_CONFIG_SERVICE_URL {base_url!r}: {error}") from error
 
 
 @attrs.frozen
 class _HttpAuthority:
     client: httpx2.AsyncClient
+    run_in_thread: RunInThread
 
     async def read_epoch(self) -> EpochReply:
         return await self._read("/v1/configs/epoch", lambda body: read_epoch(json.loads(body)))
@@ -73,7 +96,7 @@ class _HttpAuthority:
         return tuple([await self._read_bundle(row.bundle_id) for row in listed.bundles])
 
     async def read_export(self) -> ExportReply:
-        return await self._read("/v1/configs/export", lambda body: read_export(json.loads(body)))
+        return await self._read("/v1/configs/export", read_export_bytes)
 
     async def _read_bundle(self, bundle_id: str) -> Bundle:
         path = f"/v1/configs/bundles/{quote(bundle_id, safe='')}"
@@ -84,6 +107,6 @@ class _HttpAuthority:
             with trio.fail_after(CALL_TIMEOUT_S):
                 response = await self.client.get(path)
             response.raise_for_status()
-            return parse(response.content)
+            return await self.run_in_thread(partial(parse, response.content))
         except (httpx2.HTTPError, trio.TooSlowError, ValueError, RecursionError) as error:
             raise AuthorityError(f"GET {path}: {str(error) or type(error).__name__}") from error

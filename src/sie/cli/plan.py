@@ -95,6 +95,7 @@ def plan_up(
         "SIE_CONFIG_PORT": str(ports.config),
         "SIE_CONFIG_STORE_DIR": str(folders.config),
         "SIE_CONFIG_RESTORE": "true",
+        "POD_NAME": "sie-config",  # the name whose deltas gateways and workers trust unless told otherwise
     }
     worker = {"SIE_PRELOAD": ",".join(settings.preload), "SIE_CACHE_DIR": str(folders.cache), "SIE_DEVICE": "cpu"}
     gateway = {"SIE_GATEWAY_HOST": settings.host, "SIE_GATEWAY_PORT": str(ports.gateway)}

@@ -1,12 +1,8 @@
 """The config service's settings (§13)."""
 
-from typing import Literal
-
 import attrs
 
-from sie.runtime.settings import LogLevel, setting
-
-HashFormName = Literal["reference", "sie-0.10"]
+from sie.runtime.settings import HashFormName, LogLevel, setting
 
 
 @attrs.frozen

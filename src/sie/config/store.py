@@ -113,7 +113,7 @@ class ConfigStore:
             held = self._usable()
             if problem := problem_of(change, held.epoch):
                 raise StorageError(problem)
-            self._settle(held)
+            held = self._settle(held)
             stamp = self._stamp()
             at = self._swap_head(Head(held.epoch + 1, stamp, stamp, change), held)
             self._held = _Held(at, at.head.epoch, settled=False)
@@ -139,7 +139,8 @@ class ConfigStore:
         settled = at is None or not self._is_behind(at)
         if at and not settled:
             try:
-                at = self._written_out(at)
+                at = self._seal(at)
+                self._write_out(at)
                 settled = True
             except VersionConflict:
                 return None
@@ -214,25 +215,26 @@ class ConfigStore:
         self._refusal = partial(EpochFenced, f"the store was moved on by another writer: {cause}")
         return self._refusal()
 
-    def _settle(self, held: _Held) -> None:
+    def _settle(self, held: _Held) -> _Held:
         at = held.at
         if held.settled or at is None:
-            return
+            return held
         with suppress(VersionConflict):  # its mover has all the cares now, and fences our next commit
-            at = self._written_out(at)
-        self._held = attrs.evolve(held, at=at, settled=True)
+            if not at.is_ours:
+                at = self._seal(at)
+                self._held = held = attrs.evolve(held, at=at)
+            self._write_out(at)
+        self._held = attrs.evolve(held, settled=True)
+        return self._held
 
-    def _written_out(self, at: _At) -> _At:
-        """The model first: an epoch file that is up to the head says that all is. Raises VersionConflict where the head
-        moved on before it was ours; later moves are as good as ours.
-        """
-        at = at if at.is_ours else self._seal(at)
+    def _write_out(self, at: _At) -> None:
+        """The model first: an epoch file that is up to the head says that all is."""
         self._bring(f"{MODELS}/{file_name(at.head.write.model_id)}", model_file(at.head.write, at.head.epoch), at)
         if self._is_behind(at):
             self._bring(EPOCH, str(at.head.epoch), at)
-        return at
 
     def _seal(self, at: _At) -> _At:
+        """The same write, swapped in again by us. Raises VersionConflict where the head has moved on."""
         sealed = attrs.evolve(at.head, stamp=self._stamp())
         try:
             return _At(sealed, self.backend.compare_and_swap(HEAD, head_text(sealed), at.version), is_ours=True)
@@ -273,11 +275,9 @@ class ConfigStore:
 
 
 def _told_epoch(text: str | None) -> Epoch:
-    if text is None:
-        return Epoch()
-    value = read_epoch(text)
+    value = 0 if text is None else read_epoch(text)
     if value is None:
-        log.error("the epoch file holds no number", extra={"content": text[:80]})
+        log.error("the epoch file holds no number", extra={"content": (text or "")[:80]})
         return Epoch(0, trusted=False)
     return Epoch(value)
 

@@ -20,7 +20,11 @@ class ErrorCode(StrEnum):
     PAYLOAD_TOO_LARGE = "PAYLOAD_TOO_LARGE"
     NOT_FOUND = "NOT_FOUND"
     METHOD_NOT_ALLOWED = "METHOD_NOT_ALLOWED"
+    UNAUTHORIZED = "UNAUTHORIZED"
+    FORBIDDEN = "FORBIDDEN"
     MODEL_NOT_FOUND = "MODEL_NOT_FOUND"
+    BUNDLE_NOT_FOUND = "BUNDLE_NOT_FOUND"
+    BUNDLE_CONFLICT = "BUNDLE_CONFLICT"
     PROVISIONING = "PROVISIONING"
     QUEUE_UNAVAILABLE = "QUEUE_UNAVAILABLE"
     QUEUE_FULL = "QUEUE_FULL"
@@ -79,7 +83,13 @@ ERRORS: Mapping[ErrorCode, ErrorRule] = {
     ErrorCode.METHOD_NOT_ALLOWED: ErrorRule(
         405, "detail", "The path exists, the method does not; Allow lists those that do"
     ),
+    ErrorCode.UNAUTHORIZED: ErrorRule(401, "detail", "A token is needed, and none that is known was sent"),
+    ErrorCode.FORBIDDEN: ErrorRule(403, "detail", "Only the admin token may do this"),
     ErrorCode.MODEL_NOT_FOUND: ErrorRule(404, "detail", "No registered model or profile has this name"),
+    ErrorCode.BUNDLE_NOT_FOUND: ErrorRule(404, "detail", "No registered bundle has this name"),
+    ErrorCode.BUNDLE_CONFLICT: ErrorRule(
+        409, "detail", "The bundle that is asked for does not run the model; `compatible_bundles` do"
+    ),
     ErrorCode.PROVISIONING: ErrorRule(503, "error", "No healthy worker serves the model's lane yet", 60),
     ErrorCode.QUEUE_UNAVAILABLE: ErrorRule(503, "error", "The broker could not take the work", 5),
     ErrorCode.QUEUE_FULL: ErrorRule(503, "error", "The queue holds all that it may", 5),

@@ -11,7 +11,7 @@ from sie.domain.bundle import BundleSet
 from sie.domain.bundle_hash import hashed_profiles, model_row, owner_member
 from sie.domain.hash_form import HashForm
 from sie.domain.ids import BundleName, ProfileName
-from sie.domain.model import Model
+from sie.domain.model import Model, Profile
 
 
 @attrs.frozen
@@ -33,6 +33,18 @@ class Registered:
     rows: Mapping[BundleName, bytes]
     owner: bytes
     names: Mapping[str, ServingName]
+
+    def is_of(self, model: Model) -> bool:
+        """The very same, to the type of each option: Python takes 1, 1.0 and true for one another, a hash does not."""
+        return self.model is model or (
+            self.model == model
+            and all(_spelt(self.model.profiles[name]) == _spelt(own) for name, own in model.profiles.items())
+        )
+
+
+def _spelt(profile: Profile) -> str:
+    """With the keys in their own order: one that differs costs a little work and changes nothing."""
+    return repr(profile.written_options)
 
 
 def register(model: Model, bundles: BundleSet, form: HashForm) -> Registered:

@@ -83,7 +83,8 @@ class RegistrySnapshot:
 
     def with_model(self, model: Model) -> "RegistrySnapshot":
         """With it in place of any of its id; itself where it is there already."""
-        if self.models.get(model.sie_id) == model:
+        before = self._registered.get(model.sie_id)
+        if before is not None and before.is_of(model):
             return self
         known = register(model, self._bundle_set, self.form)
         return self._changed(model.sie_id, _inserted(self._registered, model.sie_id, known))
@@ -141,7 +142,7 @@ def _snapshot(
     catalog = sorted({model.sie_id: model for model in models}.values(), key=attrgetter("sie_id"))
     registered = {
         model.sie_id: kept
-        if (kept := known.get(model.sie_id)) is not None and kept.model == model
+        if (kept := known.get(model.sie_id)) is not None and kept.is_of(model)
         else register(model, bundles, form)
         for model in catalog
     }
@@ -181,21 +182,23 @@ def _assembled(
 
 def _scopes_of(bundle: BundleName, registered: Iterable[Registered]) -> Scopes:
     """`registered` are in the order of their ids."""
-    members = [(row, known) for known in registered if (row := known.rows.get(bundle)) is not None]
+    members = [known for known in registered if bundle in known.rows]
     of_pool: dict[PoolName, list[bytes]] = {}
-    for row, known in members:
-        of_pool.setdefault(known.model.pool, []).append(row)
-    whole = rows_hash([row for row, _ in members])
+    for known in members:
+        of_pool.setdefault(known.model.pool, []).append(known.rows[bundle])
+    whole = rows_hash([known.rows[bundle] for known in members])
     # Most bundles lie in one pool, whose hash is then the bundle's own: megabytes need not be hashed twice.
     found = {p: whole if len(of_pool) == 1 else rows_hash(rows) for p, rows in sorted(of_pool.items())}
     by_pool = {pool: value for pool, value in found.items() if value is not None}
-    return Scopes(whole, by_pool, bundle_member(bundle, whole, [known.owner for _, known in members]))
+    return Scopes(whole, by_pool, bundle_member(bundle, whole, [known.owner for known in members]))
 
 
 def _inserted(sorted_map: Mapping[ModelId, T], key: ModelId, value: T) -> Mapping[ModelId, T]:
     """A copy with the value at the key's place in the order."""
     if key in sorted_map:
         return {**sorted_map, key: value}
-    pairs = list(sorted_map.items())
-    at = bisect_left(pairs, key, key=lambda pair: pair[0])
-    return dict([*pairs[:at], (key, value), *pairs[at:]])
+    keys, values = list(sorted_map), list(sorted_map.values())
+    at = bisect_left(keys, key)
+    keys.insert(at, key)
+    values.insert(at, value)
+    return dict(zip(keys, values, strict=True))

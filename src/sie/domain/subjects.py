@@ -7,6 +7,8 @@ from sie.domain.ids import BundleName, ModelId, PoolName, RequestId, RouterId, W
 from sie.domain.lane import Lane
 
 HEALTH_ALL = "sie.health.>"
+HEALTH_ASK = "sie.ask.health"
+"""Whoever publishes here wants every worker's heartbeat now. Outside `sie.health.>`, where each token is a worker."""
 CONFIG_ALL = "sie.config.models._all"
 """Every delta, for gateways (§3)."""
 _INBOX = "_INBOX"

@@ -2,12 +2,14 @@
 
 from functools import partial
 
+import click
 import trio
 
 from sie.authority.client import open_http_authority
 from sie.bus.nats import open_bus
 from sie.gateway.app import World, run
 from sie.gateway.settings import GatewaySettings
+from sie.gateway.sync.worker_socket import InvalidPlace, Place
 from sie.runtime.command import service_group
 from sie.runtime.service import run_service
 from sie.runtime.world import real_machine
@@ -16,12 +18,19 @@ from sie.web.server import serve_hypercorn
 
 
 def serve(settings: GatewaySettings) -> None:
+    try:
+        for url in settings.workers:
+            Place.of(url)
+    except InvalidPlace as error:
+        raise click.UsageError(str(error)) from error
     with logging_to_stderr(level=settings.log_level, as_json=settings.log_json):
         run_service(partial(_run, settings))
 
 
 async def _run(settings: GatewaySettings, stop: trio.Event) -> None:
-    await run(settings, World(real_machine(stop), open_bus, open_http_authority, serve_hypercorn))
+    machine = real_machine(stop)
+    open_authority = partial(open_http_authority, run_in_thread=machine.run_in_thread)
+    await run(settings, World(machine, open_bus, open_authority, serve_hypercorn))
 
 
 main = service_group("sie-gateway", GatewaySettings, serve, summary="Routes inference requests to workers over NATS.")

@@ -1,30 +1,43 @@
 """The gateway put together (§1, §4): the bus outermost, listeners and bootstrap inside, the server innermost."""
 
+import logging
+from collections.abc import Sequence
+from functools import partial
+
 import attrs
 import trio
+from quart_trio import QuartTrio
 
 from sie.authority.client import OpenAuthority
 from sie.bus.api import Bus, OpenBus
+from sie.bus.urls import with_credentials
+from sie.domain.convergence import Trust
+from sie.domain.hash_form import HashForm
 from sie.domain.ids import RouterId, router_id
-from sie.domain.registry import ModelRegistry
-from sie.domain.subjects import HEALTH_ALL, inbox_prefix
+from sie.domain.subjects import inbox_prefix
+from sie.gateway.core.access import Access, is_enforced
 from sie.gateway.core.fleet import Fleet
+from sie.gateway.core.replica import Replica
 from sie.gateway.dispatch.inbox import Inbox
 from sie.gateway.dispatch.pending import Pending
 from sie.gateway.dispatch.publisher import Publisher
 from sie.gateway.dispatch.streams import Streams
-from sie.gateway.http import encode, status
+from sie.gateway.http import configs, encode, feed, page, status
+from sie.gateway.http.guards import Admitting, admitting, guarded, guarded_sockets
 from sie.gateway.http.services import Services, StreamDefaults
+from sie.gateway.http.surface import surface_of
 from sie.gateway.settings import GatewaySettings
-from sie.gateway.sync.bootstrap import Replica, bootstrap_until_done
-from sie.gateway.sync.health import Heartbeats
+from sie.gateway.sync.bootstrap import Syncing
+from sie.gateway.sync.following import Sources, following
+from sie.gateway.sync.health import hear_forever
+from sie.gateway.sync.seed import folders_of
+from sie.gateway.sync.worker_socket import Connect, Place, open_stream, watch_forever
+from sie.runtime.service import Forever, running
 from sie.runtime.world import Machine
-from sie.web.quart import Surface, build_quart
-from sie.web.routes import Route
+from sie.web.quart import build_quart
 from sie.web.server import Serve
 
-MAX_BODY_BYTES = 34 * 1024 * 1024
-"""Of any request (decisions)."""
+log = logging.getLogger(__name__)
 
 
 @attrs.frozen
@@ -33,6 +46,7 @@ class World:
     open_bus: OpenBus
     open_authority: OpenAuthority
     serve: Serve
+    connect: Connect = open_stream
 
 
 async def run(
@@ -40,34 +54,40 @@ async def run(
 ) -> None:
     """Returns once the machine's stop event is set and requests in flight are done; `task_status` tells the URL."""
     router = router_id(f"gw-{world.machine.token()}")
-    registry, fleet, pending = ModelRegistry(), Fleet(), Pending()
+    replica, fleet, pending = Replica(), Fleet(), Pending()
+    syncing = Syncing(replica, world.machine.run_in_thread, HashForm(settings.hash_form))
     async with (
-        world.open_bus(settings.nats_url, inbox=inbox_prefix(router), name=f"sie-gateway {router}") as bus,
-        bus.subscribe(HEALTH_ALL, Heartbeats(fleet).receive),
-        trio.open_nursery() as nursery,
+        world.open_bus(_nats_url(settings), inbox=inbox_prefix(router), name=f"sie-gateway {router}") as bus,
+        running(*_ears(settings, world, bus, fleet)),
+        following(syncing, bus, _sources(settings, world)),
     ):
         bus.on_inbox(Inbox(pending).receive)
-        nursery.start_soon(_bootstrap, settings, world, registry)
-        services = _services(settings, world, router, registry, fleet, bus, pending)
-        app = build_quart("sie-gateway", _routes(services), SURFACE)
+        services = _services(settings, world, router, replica, fleet, bus, pending)
+        app = _app(services, admitting(_access(settings)))
         stop = world.machine.stop
         await world.serve(app, host=settings.host, port=settings.port, stop=stop, task_status=task_status)
-        nursery.cancel_scope.cancel()
 
 
-async def _bootstrap(settings: GatewaySettings, world: World, registry: ModelRegistry) -> None:
-    """Without a config service there is nothing to catch up with (§4.1)."""
-    if settings.config_service_url is None:
-        return
-    async with world.open_authority(settings.config_service_url, settings.admin_token) as authority:
-        await bootstrap_until_done(Replica(registry), authority)
+def _nats_url(settings: GatewaySettings) -> str:
+    return with_credentials(settings.nats_url, settings.nats_user, settings.nats_password)
+
+
+def _sources(settings: GatewaySettings, world: World) -> Sources:
+    url = settings.config_service_url
+    return Sources(
+        partial(world.open_authority, url, settings.admin_token) if url is not None else None,
+        folders_of(settings.bundles_dir, settings.models_dir),
+        Trust(settings.trusted_producers, settings.trust_any_producer),
+        settings.config_poll_s,
+        world.machine.random,
+    )
 
 
 def _services(
     settings: GatewaySettings,
     world: World,
     router: RouterId,
-    registry: ModelRegistry,
+    replica: Replica,
     fleet: Fleet,
     bus: Bus,
     pending: Pending,
@@ -75,7 +95,7 @@ def _services(
     return Services(
         machine=world.machine,
         router=router,
-        registry=registry,
+        replica=replica,
         fleet=fleet,
         bus=bus,
         pending=pending,
@@ -85,15 +105,29 @@ def _services(
     )
 
 
-def _routes(services: Services) -> tuple[Route, ...]:
-    return (*encode.routes(services), *status.routes(services))
+def _app(services: Services, admit: Admitting) -> QuartTrio:
+    routes = (encode, status, configs, page)
+    return build_quart(
+        "sie-gateway",
+        guarded((route for module in routes for route in module.routes(services)), admit),
+        surface_of(admit),
+        guarded_sockets((*feed.sockets(services), *page.sockets(services)), admit),
+    )
 
 
-SURFACE = Surface(
-    max_body_bytes=MAX_BODY_BYTES,
-    not_found=status.not_found,
-    method_not_allowed=status.method_not_allowed,
-    too_large=status.too_large,
-    internal_error=status.internal_error,
-    headers=encode.VERSION_HEADERS,
-)
+def _access(settings: GatewaySettings) -> Access:
+    enforced = is_enforced(settings.auth_mode)
+    if enforced is None:
+        log.error(
+            "SIE_AUTH_MODE is none of none, token, static: requests are NOT authenticated",
+            extra={"mode": settings.auth_mode},
+        )
+    tokens = (*settings.auth_tokens, *((settings.auth_token,) if settings.auth_token else ()))
+    return Access(enforced or False, tokens, settings.admin_token, settings.auth_exempt_operational)
+
+
+def _ears(settings: GatewaySettings, world: World, bus: Bus, fleet: Fleet) -> Sequence[Forever]:
+    """Workers are heard on the bus, or each at its own address (§8, decisions)."""
+    if settings.health_mode == "nats":
+        return (partial(hear_forever, bus, fleet),)
+    return tuple(partial(watch_forever, Place.of(url), fleet, world.connect) for url in settings.workers)

@@ -1,9 +1,13 @@
 """The gateway's settings (§13)."""
 
+from typing import Literal
+
 import attrs
 
 from sie.bus.jetstream_api import Storage
-from sie.runtime.settings import LogLevel, setting
+from sie.runtime.settings import HashFormName, LogLevel, setting
+
+HealthMode = Literal["nats", "ws"]
 
 
 @attrs.frozen
@@ -17,10 +21,58 @@ class GatewaySettings:
         None, env="SIE_CONFIG_SERVICE_URL", flags=("--config-service-url",), help="The config service; unset: none"
     )
     admin_token: str | None = setting(
-        None, env="SIE_ADMIN_TOKEN", secret=True, help="Bearer token shown to the config service"
+        None,
+        env="SIE_ADMIN_TOKEN",
+        secret=True,
+        help="Shown to the config service; needed here for what changes things",
+    )
+    auth_mode: str = setting(
+        "none", env="SIE_AUTH_MODE", help="token (or static) asks every request for a token, none does not"
+    )
+    auth_tokens: tuple[str, ...] = setting(
+        (), env="SIE_AUTH_TOKENS", secret=True, help="The tokens for inference and reads"
+    )
+    auth_token: str | None = setting(None, env="SIE_AUTH_TOKEN", secret=True, help="One more of them")
+    auth_exempt_operational: bool = setting(
+        False, env="SIE_AUTH_EXEMPT_OPERATIONAL", help="/, /health and /ws/* need no token"
+    )
+    health_mode: HealthMode = setting(
+        "nats",
+        env="SIE_GATEWAY_HEALTH_MODE",
+        flags=("--health-mode",),
+        help="Where workers are heard: broker or socket",
+    )
+    workers: tuple[str, ...] = setting(
+        (), env="SIE_GATEWAY_WORKERS", flags=("-w", "--worker"), help="With ws: each worker's address, http://host:port"
+    )
+    nats_user: str | None = setting(None, env="SIE_NATS_USER", help="Name at the broker, instead of one in the URL")
+    nats_password: str | None = setting(None, env="SIE_NATS_PASSWORD", help="Password of that name", secret=True)
+    config_poll_s: float = setting(
+        30.0,
+        env="SIE_GATEWAY_CONFIG_POLL_S",
+        help="Seconds between two looks at the config service's epoch",
+        at_least=1,
+    )
+    trusted_producers: tuple[str, ...] = setting(
+        ("sie-config",), env="SIE_NATS_CONFIG_TRUSTED_PRODUCERS", help="Whose deltas count: names, or their pods'"
+    )
+    trust_any_producer: bool = setting(
+        False, env="SIE_NATS_CONFIG_TRUST_ANY_PRODUCER", help="Everybody's deltas count (development alone)"
+    )
+    bundles_dir: str | None = setting(
+        None,
+        env="SIE_BUNDLES_DIR",
+        flags=("--bundles-dir",),
+        help="Folder of bundles, until the config service is read",
+    )
+    models_dir: str | None = setting(
+        None, env="SIE_MODELS_DIR", flags=("--models-dir",), help="Folder of models, until the config service is read"
+    )
+    hash_form: HashFormName = setting(
+        "reference", env="SIE_HASH_FORM", help="Which canonical form configuration hashes have (every service alike)"
     )
     request_timeout_s: float = setting(
-        120.0, env="SIE_GATEWAY_REQUEST_TIMEOUT", help="Seconds that a request waits for its results"
+        120.0, env="SIE_GATEWAY_REQUEST_TIMEOUT", help="Seconds that a request waits for its results", at_least=0.1
     )
     stream_storage: Storage = setting("memory", env="SIE_STREAM_STORAGE", help="Where work streams live")
     stream_replicas: int = setting(1, env="SIE_STREAM_REPLICAS", help="Copies of each work stream")

@@ -20,6 +20,7 @@ S = TypeVar("S", bound=attrs.AttrsInstance)
 D = TypeVar("D")
 Origin = str
 LogLevel = Literal["debug", "info", "warning", "error"]
+HashFormName = Literal["reference", "sie-0.10"]
 MASK = "********"
 _USERINFO = re.compile(r"//[^/@\s]+@")
 
@@ -27,7 +28,7 @@ _USERINFO = re.compile(r"//[^/@\s]+@")
 @attrs.frozen
 class Setting:
     """What is known of one setting beside its name, type and default. Where an optional one is set to nothing it counts
-    as unset, unless `empty_counts`.
+    as unset, unless `empty_counts`. `at_least` bounds a number from below.
     """
 
     env: str
@@ -35,6 +36,7 @@ class Setting:
     flags: tuple[str, ...] = ()
     secret: bool = False
     empty_counts: bool = False
+    at_least: float | None = None
 
 
 @attrs.frozen
@@ -85,9 +87,10 @@ def setting(
     flags: tuple[str, ...] = (),
     secret: bool = False,
     empty_counts: bool = False,
+    at_least: float | None = None,
 ) -> D:
     """A field of a settings class; its annotation is one that `sie.runtime.kinds` knows."""
-    return attrs.field(default=default, metadata={"setting": Setting(env, help, flags, secret, empty_counts)})
+    return attrs.field(default=default, metadata={"setting": Setting(env, help, flags, secret, empty_counts, at_least)})
 
 
 def fields(cls: type[attrs.AttrsInstance]) -> Iterator[Field]:
@@ -149,7 +152,11 @@ def _parse(field: Field, value: object, origin: Origin) -> object:
     if field.kind.optional and (value is None or (value == "" and not field.setting.empty_counts)):
         return None
     try:
-        return field.kind.parse(value)
+        parsed = field.kind.parse(value)
     except (ValueError, TypeError) as error:
         seen = MASK if field.setting.secret else repr(value)
         raise SettingError(f"{field.setting.env} (from {origin}) must be {field.kind.name}, not {seen}") from error
+    least = field.setting.at_least
+    if least is not None and isinstance(parsed, (int, float)) and parsed < least:
+        raise SettingError(f"{field.setting.env} (from {origin}) must be at least {least:g}, not {parsed:g}")
+    return parsed

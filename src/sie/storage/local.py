@@ -41,6 +41,7 @@ class LocalBackend:
 
     root: Path
     reached: Callable[[str], None] = _unwatched
+    lock_s: float = LOCK_S
 
     def read_versioned(self, name: str) -> Versioned | None:
         with _told(name):
@@ -51,7 +52,7 @@ class LocalBackend:
         data = encoded(name, text)
         with _told(name):
             _make_folder(path.parent)
-            with _locked(self.root):
+            with _locked(self.root, self.lock_s):
                 present = _stat(path)
                 if version != (present and _version(present)):
                     raise VersionConflict(f"{name}: another writer changed it")
@@ -145,14 +146,14 @@ def _sync_folder(folder: Path) -> None:
 
 
 @contextmanager
-def _locked(root: Path) -> Iterator[None]:
+def _locked(root: Path, within_s: float) -> Iterator[None]:
     """One writer at a time, of all processes and threads: each opens the lock file anew."""
     descriptor = os.open(root / LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, FILE_MODE)
     try:
-        deadline = time.monotonic() + LOCK_S
+        deadline = time.monotonic() + within_s
         while not _try_lock(descriptor):
             if time.monotonic() > deadline:
-                raise StorageError(f"{root / LOCK}: another process has held the lock for {LOCK_S:g} s")
+                raise StorageError(f"{root / LOCK}: another process has held the lock for {within_s:g} s")
             time.sleep(POLL_S)
         yield
     finally:

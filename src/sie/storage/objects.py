@@ -7,6 +7,7 @@ GCS was run against a double of ours alone (testing/gcs.py), never against the r
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -107,10 +108,10 @@ class ObjectBackend:
 
 def open_objects(url: str, *, allow_http: bool = False) -> ObjectBackend:
     """Credentials and endpoints come from the environment variables that each service's own tools read; an endpoint
-    without TLS must be asked for. Raises StoreConfigError.
+    without TLS must be asked for, on S3 also by AWS_ALLOW_HTTP=true. Raises StoreConfigError.
     """
     client: ClientConfig = {"timeout": timedelta(seconds=REQUEST_S), "connect_timeout": timedelta(seconds=CONNECT_S)}
-    if allow_http:
+    if allow_http or (url.startswith("s3://") and os.environ.get("AWS_ALLOW_HTTP", "").lower() == "true"):
         client["allow_http"] = True
     again: RetryConfig = {"max_retries": READ_RETRIES, "retry_timeout": timedelta(seconds=REQUEST_S)}
     once: RetryConfig = {"max_retries": 0}

@@ -63,7 +63,7 @@ class DiskDouble:
         late = self._late.pop(number)
         try:
             self.swap(late)
-        except (VersionConflict, StorageError):  # there is nobody left to be told
+        except StorageError:  # there is nobody left to be told
             return
 
     def lose_power(self) -> None:

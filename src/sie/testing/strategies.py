@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as numpy_st
 from hypothesis.strategies import SearchStrategy
 
-from sie.domain.bundle import Bundle
+from sie.domain.bundle import CANDLE_ADAPTERS, Bundle
 from sie.domain.ids import (
     BundleName,
     MachineProfile,
@@ -51,8 +51,8 @@ json_values: SearchStrategy[Json] = st.recursive(
     json_scalars, lambda inner: st.lists(inner, max_size=3) | st.dictionaries(texts, inner, max_size=3), max_leaves=6
 )
 json_maps: SearchStrategy[Mapping[str, Json]] = st.dictionaries(texts, json_values, max_size=3)
-falsy: SearchStrategy[Json] = st.sampled_from([None, False, 0, 0.0, "", (), {}])
-"""Every value that an option can have and say nothing by (§7); a list is drawn as a tuple, which hashes alike."""
+falsy: SearchStrategy[Json] = st.one_of(st.sampled_from((None, False, 0, 0.0, "")), st.builds(list), st.builds(dict))
+"""Every value that an option can have and say nothing by (§7)."""
 
 # Ids
 
@@ -110,12 +110,20 @@ models: SearchStrategy[Model] = st.builds(
     pool=st.sampled_from(("default", "team-a", "team-b")).map(PoolName),
 )
 """What no hash looks at is drawn from a few variants."""
-bundles: SearchStrategy[Bundle] = st.builds(
-    Bundle,
-    name=st.sampled_from(("alpha", "beta", "gamma", "Delta.1")).map(BundleName),
-    adapters=st.lists(st.sampled_from(ADAPTERS), unique=True, max_size=3).map(tuple),
-    priority=st.integers(-1, 2),
-    engine=st.sampled_from(("pytorch", "candle")),
+_adapters_of: Mapping[str, SearchStrategy[list[str]]] = {
+    "pytorch": st.lists(st.sampled_from(ADAPTERS), unique=True, max_size=3),
+    "candle": st.sampled_from(([], [CANDLE_ADAPTERS], [f"{CANDLE_ADAPTERS}.small"])),
+}
+engines: SearchStrategy[str] = st.sampled_from(("pytorch", "pytorch", "candle"))
+"""Most are the engine whose adapters drawn models name."""
+bundles: SearchStrategy[Bundle] = engines.flatmap(
+    lambda engine: st.builds(
+        Bundle,
+        name=st.sampled_from(("alpha", "beta", "gamma", "Delta.1")).map(BundleName),
+        adapters=_adapters_of[engine].map(tuple),
+        priority=st.integers(-1, 2),
+        engine=st.just(engine),
+    )
 )
 """Few priorities, so that ties are common."""
 bundle_sets: SearchStrategy[list[Bundle]] = st.lists(bundles, unique_by=lambda b: b.name, max_size=3)
@@ -152,16 +160,19 @@ model_documents: SearchStrategy[dict[str, Json]] = st.fixed_dictionaries(
         "max_sequence_length": st.none() | st.integers(1, 8192),
     },
 )
-bundle_documents: SearchStrategy[dict[str, Json]] = st.fixed_dictionaries(
-    {
-        "name": st.sampled_from(("alpha", "beta", "gamma")),
-        "adapters": st.lists(st.sampled_from(ADAPTERS), unique=True, max_size=3),
-    },
-    optional={
-        "priority": st.integers(-1, 2),
-        "engine": st.sampled_from(("pytorch", "candle")),
-        "default": st.booleans(),
-    },
+bundle_documents: SearchStrategy[dict[str, Json]] = engines.flatmap(
+    lambda engine: st.fixed_dictionaries(
+        {
+            "name": st.sampled_from(("alpha", "beta", "gamma")),
+            "adapters": _adapters_of[engine],
+            **({} if engine == "pytorch" else {"engine": st.just(engine)}),
+        },
+        optional={
+            "priority": st.integers(-1, 2),
+            "default": st.booleans(),
+            **({"engine": st.just(engine)} if engine == "pytorch" else {}),
+        },
+    )
 )
 
 # Workers

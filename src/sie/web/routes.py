@@ -56,3 +56,19 @@ class Route:
     pattern: str
     handler: Handler
     admit: Admit = admit_all
+
+
+Send = Callable[[str], Awaitable[None]]
+"""One text frame to the other side of a WebSocket; returns when it is handed to the network."""
+
+
+@attrs.frozen
+class SocketRoute:
+    """A WebSocket that tells and does not listen: the connection ends when `handler` returns, and the other way round.
+
+    `pattern` and `admit` are as a Route's; what `admit` refuses is answered instead of the handshake.
+    """
+
+    pattern: str
+    handler: Callable[[Request, Send], Awaitable[None]]
+    admit: Admit = admit_all

@@ -2,17 +2,23 @@
 worker behind it. Chosen in `__main__` only.
 """
 
+import socket
 from collections.abc import Awaitable, Callable
 from functools import partial
 from typing import Protocol
 
 import hypercorn.trio
 import trio
-from hypercorn.config import Config
+from hypercorn.config import Config, Sockets
 from hypercorn.typing import ASGIFramework
 
 DRAIN_S = 8.0
 """Seconds that requests in flight have to finish once `stop` is set; what is left then is cancelled."""
+
+UNREAD_S = 20.0
+"""Seconds that a client may take in nothing of what waits for it: then the kernel ends the connection. Hypercorn
+shields its writes, so nothing else could, a stop included.
+"""
 
 
 class Serve(Protocol):
@@ -52,8 +58,17 @@ async def _hypercorn(
     await hypercorn.trio.serve(app, config, shutdown_trigger=shutdown_trigger, task_status=task_status)
 
 
+class _Config(Config):
+    def create_sockets(self) -> Sockets:
+        """Connections inherit what their listener has."""
+        sockets = super().create_sockets()
+        for listener in sockets.insecure_sockets:
+            listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, int(UNREAD_S * 1000))
+        return sockets
+
+
 def _config(host: str, port: int) -> Config:
-    config = Config()
+    config = _Config()
     config.bind = [f"[{host}]:{port}" if ":" in host else f"{host}:{port}"]
     config.graceful_timeout = DRAIN_S
     config.include_server_header = False

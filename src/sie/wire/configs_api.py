@@ -5,6 +5,7 @@ from typing import Literal
 
 import attrs
 
+from sie.domain.convergence import Reading
 from sie.wire.converters import TOLERANT, structure
 
 Source = Literal["api", "filesystem"]
@@ -87,3 +88,7 @@ def read_export(value: object) -> ExportReply:
 
 def to_json(reply: EpochReply | BundlesReply | ModelsReply | ExportReply | ExportRow) -> object:
     return TOLERANT.unstructure(reply)
+
+
+def reading_of(reply: EpochReply) -> Reading:
+    return Reading(reply.epoch, reply.bundles_hash or None, reply.bundle_config_hashes_hash or None)

@@ -1,14 +1,31 @@
-"""A worker's heartbeat on `sie.health.{worker_id}` (wire-facts 2.5): a msgpack map, read with every field defaulted."""
+"""What does a worker's heartbeat on `sie.health.{worker_id}` say (wire-facts 2.5)? A map in msgpack or JSON.
 
-from collections.abc import Mapping
+Read field by field, by hand: one that is missing, or of a type it cannot have, counts as its default, so that no beat
+of a newer or older worker is lost over a detail. Only a worker or a lane without a name cannot be taken.
+"""
+
+import json
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from typing import TypeVar, get_args
 
 import attrs
 
 from sie.domain import ids
+from sie.domain.bundle_hash import BundleHash
 from sie.domain.lane import Lane
+from sie.domain.subjects import HEALTH_ALL
 from sie.domain.worker import ModelState, ModelStateName, WorkerStatus
 from sie.wire.codec import pack, unpack
-from sie.wire.converters import TOLERANT, WireError, structure
+from sie.wire.converters import TOLERANT, WireError
+
+T = TypeVar("T")
+Row = Mapping[object, object]
+
+_STATES: Mapping[str, ModelStateName] = {name: name for name in get_args(ModelStateName)}
+_NOTHING: Row = {}
+_NO_TOKEN = re.compile(r"[^A-Za-z0-9._-]+")
+_ASKS_ALL = HEALTH_ALL.removesuffix(">")
 
 
 @attrs.frozen(kw_only=True)
@@ -22,68 +39,167 @@ class ModelRow:
 
 @attrs.frozen(kw_only=True)
 class Heartbeat:
-    """`bundle_config_hash` is `""` where there is none; it becomes None in the domain."""
+    """As it is written. `bundle_config_hash` is `""` where there is none; it becomes None in the domain."""
 
     name: str
-    timestamp: float = 0.0
-    ready: bool = False
-    draining: bool = False
-    machine_profile: str = ids.DEFAULT_MACHINE_PROFILE
-    pool_name: str = ids.DEFAULT_POOL
-    bundle: str = "default"
-    bundle_config_hash: str = ""
-    device: str = "cpu"
-    loaded_models: tuple[str, ...] = ()
-    models: tuple[ModelRow, ...] = ()
-    queue_depth: int = 0
-    gpu_count: int = 1
+    timestamp: float
+    ready: bool
+    draining: bool
+    machine_profile: str
+    pool_name: str
+    bundle: str
+    bundle_config_hash: str
+    device: str
+    loaded_models: tuple[str, ...]
+    models: tuple[ModelRow, ...]
+    queue_depth: int
+    gpu_count: int
+    max_batch_requests: int
+    saturated: bool
+    memory_used_bytes: int
+    memory_total_bytes: int
+    gpus: tuple[Mapping[str, object], ...] = ()
     server: Mapping[str, object] = attrs.field(factory=dict)
 
 
 def encode_heartbeat(status: WorkerStatus) -> bytes:
-    return pack(
-        TOLERANT.unstructure(
-            Heartbeat(
-                name=status.worker,
-                timestamp=status.timestamp_s,
-                ready=status.ready,
-                draining=status.draining,
-                machine_profile=status.lane.machine_profile,
-                pool_name=status.lane.pool,
-                bundle=status.lane.bundle,
-                bundle_config_hash=status.bundle_config_hash or "",
-                device=status.device,
-                loaded_models=status.loaded,
-                models=tuple(map(_row, status.models)),
-                queue_depth=status.pending_items,
-            )
-        )
+    gpu = ({"gpu_type": status.gpu},) if status.gpu else ()
+    beat = Heartbeat(
+        name=status.url or status.worker,
+        timestamp=status.timestamp_s,
+        ready=status.ready,
+        draining=status.draining,
+        machine_profile=status.lane.machine_profile,
+        pool_name=status.lane.pool,
+        bundle=status.lane.bundle,
+        bundle_config_hash=status.bundle_config_hash or "",
+        device=status.device,
+        loaded_models=status.loaded,
+        models=tuple(map(_row, status.models)),
+        queue_depth=status.pending_items,
+        gpu_count=status.gpu_count,
+        max_batch_requests=status.max_batch_requests,
+        saturated=status.says_saturated,
+        memory_used_bytes=status.memory_used_bytes,
+        memory_total_bytes=status.memory_total_bytes,
+        gpus=gpu,
+    )
+    return pack(TOLERANT.unstructure(beat))
+
+
+def decode_heartbeat(data: bytes, *, subject: str = "") -> WorkerStatus:
+    """A worker that tells no name has that of its `subject`, if there is one. Raises WireError."""
+    beat = _map(data)
+    gpus = tuple(_rows(beat, "gpus"))
+    name = _text(beat, "name") or subject.removeprefix(_ASKS_ALL)
+    config_hash = _text(beat, "bundle_config_hash")
+    return WorkerStatus(
+        worker=_worker(name),
+        lane=_lane(beat),
+        bundle_config_hash=BundleHash(config_hash) if config_hash else None,
+        ready=beat.get("ready") is True,
+        draining=beat.get("draining") is True,
+        device=_text(beat, "device") or "cpu",
+        models=tuple(_models(beat)),
+        pending_items=_sum(_rows(beat, "models"), "queue_depth") or _whole(beat, "queue_depth"),
+        timestamp_s=_number(beat, "timestamp"),
+        url=name if _is_url(name) else None,
+        gpu_count=_whole(beat, "gpu_count") or 1,
+        gpu=next((_text(gpu, "gpu_type") for gpu in gpus), ""),
+        max_batch_requests=_whole(beat, "max_batch_requests"),
+        says_saturated=beat.get("saturated") is True,
+        memory_used_bytes=_sum(gpus, "memory_used_bytes") or _whole(beat, "memory_used_bytes"),
+        memory_total_bytes=_sum(gpus, "memory_total_bytes") or _whole(beat, "memory_total_bytes"),
     )
 
 
-def decode_heartbeat(data: bytes) -> WorkerStatus:
-    """Raises WireError."""
-    beat = structure(TOLERANT, unpack(data), Heartbeat)
+def _map(data: bytes) -> Row:
+    """msgpack, or else JSON, in that order: no JSON map is a msgpack one."""
     try:
-        lane = Lane(
-            ids.pool_name(beat.pool_name or ids.DEFAULT_POOL),
-            ids.machine_profile(beat.machine_profile or ids.DEFAULT_MACHINE_PROFILE),
-            ids.bundle_name(beat.bundle or "default"),
+        beat = unpack(data)
+    except WireError as unread:
+        try:
+            beat = json.loads(data)
+        except (ValueError, RecursionError):
+            raise unread from None
+    if not isinstance(beat, Mapping):
+        raise WireError.at(message="must be a map")
+    return beat
+
+
+def _worker(name: str) -> ids.WorkerId:
+    """One that goes by its address is known by host and port."""
+    token = _NO_TOKEN.sub("_", name.partition("://")[2].rstrip("/")) if _is_url(name) else name
+    try:
+        return ids.worker_id(token)
+    except ids.InvalidId as error:
+        raise WireError.at("name", message=str(error)) from error
+
+
+def _lane(beat: Row) -> Lane:
+    try:
+        return Lane(
+            ids.pool_name(_text(beat, "pool_name") or ids.DEFAULT_POOL),
+            ids.machine_profile(_text(beat, "machine_profile") or ids.DEFAULT_MACHINE_PROFILE),
+            ids.bundle_name(_text(beat, "bundle") or "default"),
         )
-        worker = ids.worker_id(beat.name)
     except ids.InvalidId as error:
         raise WireError.at(error.field, message=str(error)) from error
-    return WorkerStatus(
-        worker=worker,
-        lane=lane,
-        bundle_config_hash=beat.bundle_config_hash or None,
-        ready=beat.ready,
-        draining=beat.draining,
-        device=beat.device,
-        models=tuple(ModelState(m.name, m.state, m.activity, m.error_code, m.error) for m in beat.models),
-        pending_items=beat.queue_depth,
-        timestamp_s=beat.timestamp,
-    )
+
+
+def _models(beat: Row) -> Iterator[ModelState]:
+    """Those with a row of their own, then those that are only listed as loaded."""
+    listed = beat.get("loaded_models")
+    loaded = {name: None for name in listed if isinstance(name, str)} if isinstance(listed, (list, tuple)) else {}
+    for row in _rows(beat, "models"):
+        name = _text(row, "name")
+        if name:
+            fallback: ModelStateName = "loaded" if name in loaded else "available"
+            yield _model(name, row, fallback)
+            loaded.pop(name, None)
+    yield from (ModelState(name, "loaded") for name in loaded)
+
+
+def _model(name: str, row: Row, fallback: ModelStateName) -> ModelState:
+    """A state that we have no word for is told as what the model is doing."""
+    said = _text(row, "state")
+    state = _STATES.get(said)
+    activity = _text(row, "activity") or ("" if state else said)
+    return ModelState(name, state or fallback, activity, _some_text(row, "error_code"), _some_text(row, "error"))
+
+
+def _rows(beat: Row, key: str) -> Iterable[Row]:
+    rows = beat.get(key)
+    return [row for row in rows if isinstance(row, Mapping)] if isinstance(rows, (list, tuple)) else ()
+
+
+def _text(row: Row, key: str) -> str:
+    value = row.get(key)
+    return value if isinstance(value, str) else ""
+
+
+def _some_text(row: Row, key: str) -> str | None:
+    value = row.get(key)
+    return value if isinstance(value, str) else None
+
+
+def _whole(row: Row, key: str) -> int:
+    """A count: below nothing is nothing."""
+    value = row.get(key)
+    return value if isinstance(value, int) and not isinstance(value, bool) and value > 0 else 0
+
+
+def _number(row: Row, key: str) -> float:
+    value = row.get(key)
+    return value if isinstance(value, (int, float)) and not isinstance(value, bool) else 0.0
+
+
+def _sum(rows: Iterable[Row], key: str) -> int:
+    return sum(_whole(row, key) for row in rows)
+
+
+def _is_url(name: str) -> bool:
+    return name.startswith(("http://", "https://"))
 
 
 def _row(state: ModelState) -> ModelRow:

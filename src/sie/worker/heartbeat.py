@@ -1,12 +1,14 @@
-"""The worker's heartbeat on `sie.health.{worker_id}` (§8): every 2 s, at once on a change, and one last goodbye."""
+"""The worker's heartbeat on `sie.health.{worker_id}` (§8): every 2 s, at once on a change or when somebody asks for it,
+and one last goodbye.
+"""
 
 from collections.abc import Callable
 from typing import NoReturn, Protocol
 
 import trio
 
-from sie.bus.api import BusError, Publisher, Sessions
-from sie.domain.subjects import health_subject
+from sie.bus.api import BusError, Publisher, Sessions, Subscriber
+from sie.domain.subjects import HEALTH_ASK, health_subject
 from sie.domain.worker import HEARTBEAT_INTERVAL_S, WorkerStatus
 from sie.wire.heartbeat import encode_heartbeat
 
@@ -14,7 +16,7 @@ GAP_S = 0.05
 """A load reports many small steps; gateways need not hear of each."""
 
 
-class HealthBus(Publisher, Sessions, Protocol):
+class HealthBus(Publisher, Sessions, Subscriber, Protocol):
     """What a heartbeat needs of the bus."""
 
 
@@ -48,8 +50,9 @@ class Heart:
                 await self._changed.wait()
 
     async def greet_sessions_forever(self) -> NoReturn:
-        """Gateways on the other side of a new connection hear of this worker at once."""
+        """Gateways on the other side of a new connection hear of this worker at once, and so do those that ask."""
         session = 0
-        while True:
-            session = await self._bus.wait_session(newer_than=session)
-            self.beat_soon()
+        async with self._bus.subscribe(HEALTH_ASK, lambda _: self.beat_soon()):
+            while True:
+                session = await self._bus.wait_session(newer_than=session)
+                self.beat_soon()

@@ -1,22 +1,23 @@
 """What the broker double does to connections, told without Trio."""
 
+from sie.testing.broker.links import Link
 from sie.testing.broker.model import Broker
 
 
-def nothing() -> None:
-    return
+def connect(broker: Broker) -> Link:
+    return broker.connect("a", on_sent=lambda: None, on_closed=lambda: None)
 
 
 def test_a_message_over_max_payload_closes_the_connection() -> None:
     broker = Broker(lambda: 0.0, max_payload=10)
-    link = broker.connect("a", nothing)
+    link = connect(broker)
     broker.publish(link, "a", bytes(11))
     assert link.closed_because == "Maximum Payload Violation"
 
 
 def test_a_client_that_reads_too_slowly_is_cut_off() -> None:
     broker = Broker(lambda: 0.0, max_pending_bytes=10)
-    link = broker.connect("a", nothing)
+    link = connect(broker)
     broker.subscribe(link, 1, "a")
     broker.publish(link, "a", bytes(10))
     assert link.is_open
@@ -26,7 +27,7 @@ def test_a_client_that_reads_too_slowly_is_cut_off() -> None:
 
 def test_a_question_that_nobody_hears_is_answered_with_503() -> None:
     broker = Broker(lambda: 0.0)
-    link = broker.connect("a", nothing)
+    link = connect(broker)
     broker.subscribe(link, 1, "r")
     broker.publish(link, "nobody", b"", "r")
     assert link.read().message.status == "503"
@@ -34,7 +35,7 @@ def test_a_question_that_nobody_hears_is_answered_with_503() -> None:
 
 def test_a_queue_group_hears_each_message_once() -> None:
     broker = Broker(lambda: 0.0)
-    link = broker.connect("a", nothing)
+    link = connect(broker)
     broker.subscribe(link, 1, "a", "q")
     broker.subscribe(link, 2, "a", "q")
     for _ in range(4):

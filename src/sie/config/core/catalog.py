@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping
 import attrs
 import orjson
 
+from sie.config.core.export_rows import ExportRows
 from sie.domain.bundle import Bundle
 from sie.domain.hash_form import HashForm
 from sie.domain.ids import ModelId
@@ -45,31 +46,36 @@ class StoredModel:
 
 @attrs.frozen
 class Catalog:
-    """`seeds` are the models that came with the installation, those among `models` too. `problems` holds a line for
-    each document left out.
+    """`seeds` are the models that came with the installation, those among `models` too; `rows` those of the export.
+    `problems` holds a line for each document left out.
     """
 
     snapshot: RegistrySnapshot
     models: Mapping[ModelId, StoredModel]
     seeds: Mapping[ModelId, StoredModel]
+    rows: ExportRows
     problems: tuple[str, ...] = ()
 
     def with_model(self, text: str, config: Config) -> "Catalog":
         """As written through the API, in place of whatever had its id. Raises WireError."""
         model = model_of(config)
         snapshot = self.snapshot.with_model(model)
-        stored = stored_model(model, text, config, API, snapshot)
-        return attrs.evolve(self, snapshot=snapshot, models={**self.models, model.sie_id: stored})
+        return self._with(snapshot, stored_model(model, text, config, API, snapshot))
 
     def without_model(self, sie_id: ModelId) -> "Catalog":
         """Without what was written of that id; the seed that it was written over is there again."""
         seed = self.seeds.get(sie_id)
+        if seed is not None:
+            return self._with(self.snapshot.with_model(seed.model), seed)
         models = {**self.models}
-        if seed is None:
-            models.pop(sie_id, None)
-            return attrs.evolve(self, snapshot=self.snapshot.without_model(sie_id), models=models)
-        models[sie_id] = seed
-        return attrs.evolve(self, snapshot=self.snapshot.with_model(seed.model), models=models)
+        models.pop(sie_id, None)
+        snapshot, rows = self.snapshot.without_model(sie_id), self.rows.without_row(sie_id)
+        return attrs.evolve(self, snapshot=snapshot, models=models, rows=rows)
+
+    def _with(self, snapshot: RegistrySnapshot, stored: StoredModel) -> "Catalog":
+        sie_id = stored.model.sie_id
+        rows = self.rows.with_row(sie_id, stored.export_row)
+        return attrs.evolve(self, snapshot=snapshot, models={**self.models, sie_id: stored}, rows=rows)
 
 
 FILESYSTEM: Source = "filesystem"
@@ -89,7 +95,8 @@ def build_catalog(
     from_seeds = _models(seeds, FILESYSTEM, known, problems)
     models = {**from_seeds, **_models(stored, API, known, problems)}
     snapshot = RegistrySnapshot.of(taken, (stored.model for stored in models.values()), form)
-    return Catalog(snapshot, models, from_seeds, tuple(problems))
+    rows = ExportRows.of({sie_id: stored.export_row for sie_id, stored in models.items()})
+    return Catalog(snapshot, models, from_seeds, rows, tuple(problems))
 
 
 def stored_model(model: Model, text: str, config: Config, source: Source, known: RegistrySnapshot) -> StoredModel:

@@ -22,9 +22,12 @@ class Wrong:
 
 
 def with_canonical_pool(config: Config) -> Config:
-    """The pool in lower case, as every border keeps it; one that cannot be a name is left for the check."""
-    pool = config.get("pool")
-    return {**config, "pool": pool.strip().lower()} if isinstance(pool, str) else config
+    """The pool in lower case, as every border keeps it, and none for an empty one; what is no name is for the check."""
+    pool = config.get("pool", 0)
+    if pool is not None and not isinstance(pool, str):
+        return config
+    named = (pool or "").strip().lower()
+    return {key: named if key == "pool" else value for key, value in config.items() if key != "pool" or named}
 
 
 def check_new(known: RegistrySnapshot, held: Config, incoming: Config) -> Wrong | None:

@@ -1,6 +1,6 @@
 """What the config service answers about its catalogue (wire-facts 3.2 and 3.5): lists, documents, epoch, export."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Final
 
 import orjson
@@ -14,8 +14,6 @@ from sie.wire.configs_api import BundleRow, BundlesReply, EpochReply, ModelRow, 
 SOURCE: Final = "filesystem"
 """Bundles have no other: there is no bundle write (§1)."""
 SNAPSHOT_VERSION = 1
-CHUNK_BYTES = 64 * 1024
-"""Large enough that sending costs more than asking for the next one."""
 
 
 def epoch_reply(epoch: int, snapshot: RegistrySnapshot) -> EpochReply:
@@ -52,27 +50,18 @@ def models_reply(catalog: Catalog) -> ModelsReply:
     return ModelsReply(models=tuple(sorted(rows, key=lambda row: row.model_id)))
 
 
-def variant_document(name: ServingName) -> Mapping[str, Json]:
-    """What stands for a `model:profile`, which has no document of its own."""
-    return {"bundles": list(name.bundles), "sie_id": name.model.serving_id(name.profile), "source": SOURCE}
+def variant_document(name: ServingName, asked: str) -> Mapping[str, Json]:
+    """What stands for a name that has no document of its own; `asked` is how it was spelt."""
+    return {"bundles": list(name.bundles), "sie_id": asked, "source": SOURCE}
 
 
-def export_chunks(epoch: int, catalog: Catalog, *, generated_at: str) -> Iterator[bytes]:
-    """The whole catalogue at one epoch as JSON (§3, wire-facts 3.5), in pieces of `CHUNK_BYTES` and more.
+def export_chunks(epoch: int, catalog: Catalog, *, generated_at: str) -> tuple[bytes, ...]:
+    """The whole catalogue at one epoch as JSON (§3, wire-facts 3.5), in pieces that stand ready but for the first.
 
-    `generated_at` is ISO 8601. The head is an ExportReply without its models, whose rows are kept as they were made.
+    `generated_at` is ISO 8601. The head is an ExportReply without its models.
     """
-    held = _export_head(epoch, catalog.snapshot, generated_at)
-    pieces = [held.removesuffix(b"}"), b',"models":[']
-    size = 0
-    for number, sie_id in enumerate(sorted(catalog.models)):
-        row = catalog.models[sie_id].export_row
-        pieces += (b",", row) if number else (row,)
-        size += len(row)
-        if size >= CHUNK_BYTES:
-            yield b"".join(pieces)
-            pieces, size = [], 0
-    yield b"".join((*pieces, b"]}"))
+    head = _export_head(epoch, catalog.snapshot, generated_at)
+    return (head.removesuffix(b"}") + b',"models":[', *catalog.rows.chunks, b"]}")
 
 
 def _export_head(epoch: int, snapshot: RegistrySnapshot, generated_at: str) -> bytes:

@@ -70,7 +70,7 @@ def registry_unavailable() -> Reply:
 
 
 def invalid_model_id(error: ids.InvalidId) -> Reply:
-    return Refusal(ErrorCode.CONFIG_INVALID_MODEL_ID, str(error), {"model_id": error.value}).reply()
+    return Refusal(ErrorCode.CONFIG_INVALID_MODEL_ID, str(error)).reply()
 
 
 def _denied(denied: Denied) -> Reply:

@@ -36,7 +36,7 @@ class Once:
                 return _evicted(key)
             case Mismatch():
                 words = "This Idempotency-Key was used for another request"
-                return Refusal(ErrorCode.CONFIG_IDEMPOTENCY_MISMATCH, words, {"idempotency_key": key}).reply()
+                return Refusal(ErrorCode.CONFIG_IDEMPOTENCY_MISMATCH, words).reply()
 
     async def _own(self, flight: Flight[Reply], write: Callable[[], Awaitable[Reply]]) -> Reply:
         answer: Reply | None = None

@@ -1,24 +1,32 @@
 """The config service's read endpoints (§14, wire-facts 3.2): each a function of what is served at that moment."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from functools import partial
 
 import attrs
 
 from sie.config.core import export
-from sie.config.core.resolve import Resolved, resolve
 from sie.config.http.guards import Guards, all_of, current, invalid_model_id
 from sie.config.state import ConfigState
 from sie.domain import ids
 from sie.domain.errors import ErrorCode
 from sie.domain.registry import RegistrySnapshot
+from sie.domain.resolving import Fault, Resolved, resolve
 from sie.web.bodies import JSON_TYPE, json_reply, read_body, yaml_reply
 from sie.web.errors import Refusal
 from sie.web.routes import Reply, Request, Route, Streamed
 from sie.wire.configs_api import to_json
 from sie.wire.converters import WireError
 from sie.wire.yaml_text import dump_yaml
+
+_RESOLVE_CODES: Mapping[Fault, ErrorCode] = {
+    "body": ErrorCode.CONFIG_PARSE_ERROR,
+    "field": ErrorCode.CONFIG_MISSING_FIELD,
+    "spec": ErrorCode.CONFIG_INVALID_MODEL_SPEC,
+    "model": ErrorCode.CONFIG_MODEL_NOT_FOUND,
+    "bundle": ErrorCode.CONFIG_BUNDLE_CONFLICT,
+}
 
 
 @attrs.frozen
@@ -68,7 +76,8 @@ async def export_all(reads: Reads, _: Request) -> Streamed:
     """Models and epoch are of one moment, whatever is written while they are sent."""
     held = current(reads.state)
     generated_at = datetime.fromtimestamp(reads.unix_s(), UTC).isoformat()
-    return Streamed(200, export.export_chunks(held.epoch, held.catalog, generated_at=generated_at), JSON_TYPE)
+    chunks = export.export_chunks(held.epoch, held.catalog, generated_at=generated_at)
+    return Streamed(200, chunks, JSON_TYPE, (("Content-Length", str(sum(map(len, chunks)))),))
 
 
 async def bundles(reads: Reads, _: Request) -> Reply:
@@ -89,19 +98,19 @@ async def models(reads: Reads, _: Request) -> Reply:
 
 
 async def model(reads: Reads, request: Request) -> Reply:
-    """The text as it was written; a `model:profile` has none, so one is made."""
+    """The text as it was written; a `model:profile`, or another spelling, has none, so one is made."""
     wanted, catalog = request.params["model_id"], current(reads.state).catalog
-    base, _, variant = wanted.partition(":")
+    base, colon, _ = wanted.partition(":")
     try:
         stored = catalog.models.get(ids.model_id(base))
     except ids.InvalidId as error:
         return invalid_model_id(error)
+    if stored is not None and not colon:
+        return yaml_reply(stored.text)
     name = catalog.snapshot.find(wanted)
-    if variant and name is not None:
-        return yaml_reply(dump_yaml(export.variant_document(name), sort_keys=True))
-    if variant or stored is None:
+    if name is None:
         return _model_not_found(wanted)
-    return yaml_reply(stored.text)
+    return yaml_reply(dump_yaml(export.variant_document(name, wanted), sort_keys=True))
 
 
 async def resolve_spec(reads: Reads, request: Request) -> Reply:
@@ -109,10 +118,10 @@ async def resolve_spec(reads: Reads, request: Request) -> Reply:
         asked = read_body(request.body, "json")
     except WireError as error:
         return Refusal(ErrorCode.CONFIG_PARSE_ERROR, str(error)).reply()
-    found = resolve(current(reads.state).catalog, asked)
+    found = resolve(current(reads.state).catalog.snapshot, asked)
     if isinstance(found, Resolved):
         return json_reply(attrs.asdict(found))
-    return Refusal(found.code, found.words, found.extra).reply()
+    return Refusal(_RESOLVE_CODES[found.fault], found.words, found.extra).reply()
 
 
 def _model_not_found(wanted: str) -> Reply:

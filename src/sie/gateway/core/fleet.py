@@ -1,11 +1,17 @@
 """Which workers there are, from their last heartbeats (§8): last one wins, silence ages a worker out. Sans-IO."""
 
+from bisect import bisect_left, insort
 from collections.abc import Iterator
 
 import attrs
 
 from sie.domain.ids import WorkerId
-from sie.domain.worker import HEARTBEAT_STALE_S, WorkerStatus
+from sie.domain.worker import HEARTBEAT_STALE_S, WorkerStatus, decide_saturated
+
+FORGET_S = 10 * HEARTBEAT_STALE_S
+"""Silent for longer, a worker leaves no trace."""
+MAX_WORKERS = 20_000
+"""Names that are remembered: whoever renames itself with every beat costs the place of one that is silent longest."""
 
 
 @attrs.frozen
@@ -14,21 +20,28 @@ class Sighting:
 
     status: WorkerStatus
     at_s: float
+    is_saturated: bool = False
 
 
 @attrs.define
 class Fleet:
-    """Bounded by pruning: a worker silent for ten times the stale bound is forgotten."""
+    """`_seen` is in the order of last beats, the oldest first, so that forgetting costs what is forgotten."""
 
-    _seen: dict[WorkerId, Sighting] = attrs.field(factory=dict)
+    max_workers: int = MAX_WORKERS
+    _seen: dict[WorkerId, Sighting] = attrs.field(factory=dict, init=False)
+    _names: list[WorkerId] = attrs.field(factory=list, init=False)
 
     def observe(self, status: WorkerStatus, now_s: float) -> None:
-        self._seen[status.worker] = Sighting(status, now_s)
-        self._forget_before(now_s - 10 * HEARTBEAT_STALE_S)
+        before = self._seen.pop(status.worker, None)
+        if before is None:
+            insort(self._names, status.worker)
+        saturated = decide_saturated(status, before is not None and before.is_saturated)
+        self._seen[status.worker] = Sighting(status, now_s, saturated)
+        self._forget(now_s - FORGET_S)
 
     def heard_of(self, now_s: float) -> Iterator[WorkerStatus]:
         """Every worker that is there, whether it takes work or not, by name."""
-        for worker in sorted(self._seen):
+        for worker in self._names:
             sighting = self._seen[worker]
             if now_s - sighting.at_s <= HEARTBEAT_STALE_S:
                 yield sighting.status
@@ -36,6 +49,14 @@ class Fleet:
     def taking_work(self, now_s: float) -> Iterator[WorkerStatus]:
         return (status for status in self.heard_of(now_s) if status.takes_work)
 
-    def _forget_before(self, bound_s: float) -> None:
-        for worker in [w for w, sighting in self._seen.items() if sighting.at_s < bound_s]:
-            del self._seen[worker]
+    def is_saturated(self, worker: WorkerId) -> bool:
+        sighting = self._seen.get(worker)
+        return sighting is not None and sighting.is_saturated
+
+    def _forget(self, before_s: float) -> None:
+        while self._seen:
+            oldest = next(iter(self._seen))
+            if self._seen[oldest].at_s >= before_s and len(self._seen) <= self.max_workers:
+                return
+            del self._seen[oldest]
+            del self._names[bisect_left(self._names, oldest)]

@@ -33,6 +33,7 @@ def routes(services: Services) -> tuple[Route, ...]:
 async def encode(services: Services, request: Request) -> Reply:
     request_id = RequestId(services.machine.token())
     started = trio.current_time()
+    services.rate.count(started)
     answer = await _attempt(services, request_id, request)
     ids: Headers = (("X-SIE-Request-Id", request_id),)
     if isinstance(answer, Refusal):

@@ -1,5 +1,7 @@
 """What the gateway's endpoints are given (house: plain values, no settings): one record, made in `app`."""
 
+from collections.abc import Iterable, Mapping
+
 import attrs
 import trio
 
@@ -7,10 +9,13 @@ from sie.bus.api import Bus
 from sie.bus.jetstream import StreamSpec
 from sie.bus.jetstream_api import Storage
 from sie.bus.work_streams import work_stream_spec
-from sie.domain.ids import PoolName, RouterId
+from sie.domain.ids import PoolName, RouterId, WorkerId
 from sie.domain.registry import ModelRegistry
 from sie.domain.worker import WorkerStatus
+from sie.gateway.core.catalogue import Traffic, health
 from sie.gateway.core.fleet import Fleet
+from sie.gateway.core.rate import Rate
+from sie.gateway.core.replica import Replica
 from sie.gateway.dispatch.pending import Pending
 from sie.gateway.dispatch.publisher import Publisher
 from sie.runtime.world import Machine
@@ -29,16 +34,29 @@ class StreamDefaults:
 class Services:
     machine: Machine
     router: RouterId
-    registry: ModelRegistry
+    replica: Replica
     fleet: Fleet
     bus: Bus
     pending: Pending
     publisher: Publisher
     streams: StreamDefaults
     request_timeout_s: float
+    rate: Rate = attrs.field(factory=Rate)
+
+    @property
+    def registry(self) -> ModelRegistry:
+        return self.replica.registry
 
     def workers(self) -> tuple[WorkerStatus, ...]:
         return tuple(self.fleet.heard_of(trio.current_time()))
+
+    def health(self) -> Mapping[str, object]:
+        now_s, workers = trio.current_time(), self.workers()
+        traffic = Traffic(len(self.pending), self.rate.per_second(now_s))
+        return health(workers, self.replica, traffic, self.saturated(workers))
+
+    def saturated(self, workers: Iterable[WorkerStatus]) -> frozenset[WorkerId]:
+        return frozenset(worker.worker for worker in workers if self.fleet.is_saturated(worker.worker))
 
     def stream(self, pool: PoolName) -> StreamSpec:
         defaults = self.streams

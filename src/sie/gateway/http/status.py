@@ -3,12 +3,11 @@
 from functools import partial
 
 from sie.domain.errors import ErrorCode
-from sie.gateway.core.catalogue import health as health_of
 from sie.gateway.core.catalogue import model_info, model_infos
 from sie.gateway.http.services import Services
 from sie.web.bodies import json_reply, text_reply
 from sie.web.errors import Refusal
-from sie.web.routes import Headers, Reply, Request, Route
+from sie.web.routes import Reply, Request, Route
 
 
 def routes(services: Services) -> tuple[Route, ...]:
@@ -27,7 +26,7 @@ async def ok(_: Request) -> Reply:
 
 
 async def health(services: Services, _: Request) -> Reply:
-    return json_reply(health_of(services.workers(), requests_in_flight=len(services.pending)))
+    return json_reply(services.health())
 
 
 async def models(services: Services, _: Request) -> Reply:
@@ -41,21 +40,3 @@ async def model(services: Services, request: Request) -> Reply:
         wanted = request.params["model"]
         return Refusal(ErrorCode.MODEL_NOT_FOUND, f"Model not found: {wanted}", {"model": wanted}).reply()
     return json_reply(model_info(snapshot, name, services.workers()))
-
-
-def not_found(request: Request) -> Reply:
-    return Refusal(ErrorCode.NOT_FOUND, f"there is no path {request.path}").reply()
-
-
-def method_not_allowed(request: Request, headers: Headers) -> Reply:
-    message = f"{request.method} is not taken on {request.path}"
-    return Refusal(ErrorCode.METHOD_NOT_ALLOWED, message, headers=headers).reply()
-
-
-def too_large(request: Request, max_bytes: int) -> Reply:
-    seen = request.headers.get("content-length", "more")
-    return Refusal(ErrorCode.PAYLOAD_TOO_LARGE, f"the body must be at most {max_bytes} bytes, not {seen}").reply()
-
-
-def internal_error(_: Request) -> Reply:
-    return Refusal(ErrorCode.INTERNAL_ERROR, "the gateway failed; its log says how").reply()

@@ -1,10 +1,12 @@
-"""The first catching up with the config service (§4.1): tried until it succeeds once, and never in anyone's way.
+"""Catching up with the config service (§4.1): epoch, bundles, export, in this order, and one whole snapshot from them.
 
-The epoch is read before the bundles and they before the export: what is then stored can only be older than what was
-installed, which a later poll repairs; the other order would leave the gateway stale for good.
+The epoch is read first: what is then stored can only be older than what was installed, which the next poll repairs; the
+other order would leave the gateway stale for good. Tried until it succeeds once, and never in anyone's way.
 """
 
 import logging
+from collections.abc import Callable
+from functools import partial
 from itertools import chain
 
 import attrs
@@ -12,9 +14,12 @@ import trio
 
 from sie.authority.client import Authority, AuthorityError
 from sie.authority.snapshot import Assembled, assemble
-from sie.domain.registry import ModelRegistry
+from sie.domain.convergence import Reading
+from sie.domain.hash_form import HashForm
+from sie.gateway.core.replica import Replica
 from sie.runtime.retrying import Backoff
-from sie.wire.configs_api import EpochReply
+from sie.runtime.world import RunInThread
+from sie.wire.configs_api import reading_of
 
 log = logging.getLogger(__name__)
 
@@ -23,41 +28,78 @@ FIRST_TRIES_S = (0.1, 0.2, 0.4)
 """Before the backoff proper: on one machine the config service starts beside the gateway."""
 
 
-@attrs.define
-class Replica:
-    """The gateway's copy of the authority's registry, with the fingerprints of what it was made from."""
-
-    registry: ModelRegistry
-    reading: EpochReply | None = None
-
-
 class PartialApply(AuthorityError):
     """Some rows could not be taken; the good ones are installed, the fingerprints do not move (decisions)."""
 
 
-async def bootstrap_until_done(replica: Replica, authority: Authority) -> None:
+@attrs.define(eq=False)
+class Syncing:
+    """Whoever changes the replica holds `turn`. It spans the reads of a catching up and the building of its snapshot:
+    a delta that comes meanwhile is judged by the snapshot that the export gave.
+    """
+
+    replica: Replica
+    run_in_thread: RunInThread
+    form: HashForm
+    turn: trio.Lock = attrs.field(factory=trio.Lock, init=False)
+    _poll_soon: trio.Event = attrs.field(factory=trio.Event, init=False)
+
+    def poll_soon(self) -> None:
+        """Something does not fit: ask the authority now, not when the interval ends."""
+        self._poll_soon.set()
+
+    async def wait_poll(self, at_most_s: float) -> None:
+        with trio.move_on_after(at_most_s):
+            await self._poll_soon.wait()
+        self._poll_soon = trio.Event()
+
+
+async def bootstrap_until_done(syncing: Syncing, authority: Authority) -> None:
+    began, bootstrap = trio.current_time(), syncing.replica.bootstrap
     for delay_s in chain(FIRST_TRIES_S, BACKOFF.delays()):
+        if bootstrap.done:
+            return  # a poll was quicker
         try:
-            await bootstrap_once(replica, authority)
+            await catch_up(syncing, authority)
         except AuthorityError as error:
-            log.warning("the config service could not be read yet", extra={"error": str(error)})
+            bootstrap.failed(trio.current_time() - began)
+            tell = log.error if bootstrap.degraded else log.warning
+            tell("the config service could not be read yet", extra={"error": str(error), "tries": bootstrap.attempts})
             await trio.sleep(delay_s)
         else:
             return
 
 
-async def bootstrap_once(replica: Replica, authority: Authority) -> None:
-    """Raises AuthorityError; on any but PartialApply the registry is as it was."""
-    reading = await authority.read_epoch()
-    bundles = await authority.read_bundles()
-    assembled = assemble(bundles, await authority.read_export())
-    replica.registry.install(assembled.snapshot)
-    if assembled.failed:
-        raise PartialApply("; ".join(f"{model}: {why}" for model, why in assembled.failed.items()))
-    replica.reading = reading
+async def catch_up(syncing: Syncing, authority: Authority, *, may_step_back: bool = False) -> None:
+    """Raises AuthorityError; on any but PartialApply the replica is as it was.
+
+    The local epoch falls only with `may_step_back`, and then only now, with the authority's models installed (§4.2).
+    """
+    replica = syncing.replica
+    async with syncing.turn:
+        remote = reading_of(await authority.read_epoch())
+        bundles, export = await authority.read_bundles(), await authority.read_export()
+        build: Callable[[], Assembled] = partial(assemble, bundles, export, replica.registry.snapshot, syncing.form)
+        assembled = await syncing.run_in_thread(build)
+        if assembled.failed:
+            replica.install_partly(assembled.snapshot)
+            raise PartialApply("; ".join(f"{model}: {why}" for model, why in assembled.failed.items()))
+        floor = 0 if may_step_back else replica.reading.epoch
+        reading = _reading(remote, export.epoch, assembled, floor)
+        replica.adopt(assembled.snapshot, reading, export.epoch)
+        replica.bootstrap.succeeded()
     log.info("the registry equals the config service", extra=_facts(reading, assembled))
 
 
-def _facts(reading: EpochReply, assembled: Assembled) -> dict[str, object]:
+def _reading(remote: Reading, exported: int, assembled: Assembled, floor: int) -> Reading:
+    """The fingerprints that were read, while they belong to the export; else those of what was built from it."""
+    if exported == remote.epoch:
+        return attrs.evolve(remote, epoch=max(remote.epoch, floor))
+    snapshot = assembled.snapshot
+    epoch = max(remote.epoch, exported, floor)
+    return Reading(epoch, snapshot.bundles_hash, snapshot.bundle_config_hashes_hash)
+
+
+def _facts(reading: Reading, assembled: Assembled) -> dict[str, object]:
     snapshot = assembled.snapshot
     return {"epoch": reading.epoch, "bundles": len(snapshot.bundles), "models": len(snapshot.models)}

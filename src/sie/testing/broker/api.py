@@ -54,6 +54,13 @@ def answer(jetstream: JetStream, subject: str, body: bytes) -> Json | None:
     return None
 
 
+def remember(jetstream: JetStream) -> None:
+    """A server that starts looks at its consumers; the first call that writes one again is told what it saw then."""
+    for found in jetstream.consumers.values():
+        for consumer in found.values():
+            consumer.first_info = _consumer_info(consumer)
+
+
 def _account_info(jetstream: JetStream, _: Call) -> Json:
     consumers = sum(len(found) for found in jetstream.consumers.values())
     return {"memory": 0, "storage": 0, "streams": len(jetstream.streams), "consumers": consumers}
@@ -115,7 +122,9 @@ def _consumer_create(jetstream: JetStream, call: Call) -> Json:
         raise Refused(400, 10131, "Consumer create request did not match filtered subject from create subject")
     _require_pull_rules(jetstream.stream(stream), found)
     action = _ACTIONS[text(body, "action")]
-    return _consumer_info(jetstream.write_consumer(stream, read_consumer(found), action))
+    consumer = jetstream.write_consumer(stream, read_consumer(found), action)
+    info, consumer.first_info = consumer.first_info, None
+    return _consumer_info(consumer) if info is None else info
 
 
 def _consumer_read(jetstream: JetStream, call: Call) -> Json:
@@ -189,16 +198,17 @@ def _stored(stored: Stored) -> Json:
 
 
 def _consumer_info(consumer: Consumer) -> Json:
-    floor_consumer_seq, floor_stream_seq = consumer.ack_floor
+    books = consumer.books
+    consumer.waiting.sweep(consumer.agenda.now_s)
     return {
         "stream_name": consumer.stream.config.name,
         "name": consumer.config.name,
         "created": timestamp(consumer.created_s),
         "config": consumer.config.as_json(),
-        "delivered": {"consumer_seq": consumer.consumer_seq - 1, "stream_seq": consumer.next_seq - 1},
-        "ack_floor": {"consumer_seq": floor_consumer_seq, "stream_seq": floor_stream_seq},
-        "num_ack_pending": len(consumer.lent),
-        "num_redelivered": len(consumer.tries),
+        "delivered": {"consumer_seq": books.consumer_seq - 1, "stream_seq": books.next_seq - 1},
+        "ack_floor": {"consumer_seq": books.floor_consumer_seq, "stream_seq": books.floor_seq},
+        "num_ack_pending": len(books.lent),
+        "num_redelivered": consumer.redelivered,
         "num_waiting": len(consumer.waiting),
         "num_pending": consumer.unseen,
         "ts": timestamp(consumer.agenda.now_s),

@@ -1,68 +1,108 @@
 """Do the model and a real nats-server tell a history alike? The model on a jumping clock, the server on real time.
 
-A history counts as a disagreement when it comes out otherwise on the real server several times: a machine that stands
-still for longer than the bounds between two lapses is no fault of the model.
+A history counts as a disagreement when it came out otherwise on every one of `TRIES` runs on the real server: a machine
+that stands still for longer than the bounds between two lapses is no fault of the model. So a difference that shows
+only now and then on the server is not seen here.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager
+from itertools import count
 
 import attrs
 import trio
 from trio.testing import MockClock
 
-from sie.bus.nats import open_bus
 from sie.testing.broker.driver import run_history
-from sie.testing.broker.face import open_broker, open_broker_bus
-from sie.testing.broker.histories import Step, draw_history
+from sie.testing.broker.face import open_broker
+from sie.testing.broker.model import Broker
+from sie.testing.broker.shrinking import History, shrink
+from sie.testing.broker.sides import MAX_PENDING_BYTES, ModelSide, Side
+from sie.testing.broker.steps import Step
 
 TRIES = 3
+OpenSide = Callable[[], AbstractAsyncContextManager[Side]]
 
 
 @attrs.frozen
 class Disagreement:
     """The first step that came out otherwise, in words."""
 
-    seed: str
+    history: History
     step: int
     model: str
     server: str
 
 
-def run_on_model(prefix: str, history: tuple[Step, ...]) -> list[str]:
+def run_on_model(prefix: str, history: Sequence[Step]) -> list[str]:
     async def run() -> list[str]:
-        async with open_broker() as broker, open_broker_bus(broker, "", inbox="_INBOX.m", name=prefix) as bus:
-            return await run_history(bus, prefix, history)
+        async with open_broker(Broker(trio.current_time, max_pending_bytes=MAX_PENDING_BYTES)) as broker:
+            return await run_history(ModelSide(broker), prefix, history)
 
     return trio.run(run, clock=MockClock(autojump_threshold=0))
 
 
-async def compare(url: str, seeds: Sequence[str], steps: int, *, at_once: int) -> list[Disagreement]:
-    """Run the histories of these seeds on both, `at_once` of them side by side on the server."""
-    limiter = trio.CapacityLimiter(at_once)
-    found: dict[str, Disagreement] = {}
+@attrs.define(eq=False)
+class Comparison:
+    """`open_side` gives a real server, one for all histories or each its own; `at_once` of them run side by side."""
 
-    async def compare_one(seed: str) -> None:
-        async with limiter:
-            history = draw_history(seed, steps)
-            for attempt in range(TRIES):
-                # The same length of name on both sides: it counts in a stream's bytes.
-                prefix = f"h{seed.replace('.', '_')}t{attempt}"
-                expected = await trio.to_thread.run_sync(run_on_model, prefix, history)
-                async with open_bus(url, inbox=f"_INBOX.{prefix}", name=prefix) as bus:
-                    seen = await run_history(bus, prefix, history)
-                if (disagreement := first_difference(seed, expected, seen)) is None:
-                    found.pop(seed, None)
-                    return
-                found[seed] = disagreement
+    open_side: OpenSide
+    at_once: int
+    runs: int = attrs.field(default=0, init=False)
+    _numbers: "count[int]" = attrs.field(factory=count, init=False)
 
-    async with trio.open_nursery() as nursery:
-        for seed in seeds:
-            nursery.start_soon(compare_one, seed)
-    return [found[seed] for seed in sorted(found)]
+    async def compare(self, histories: Mapping[str, History], *, tries: int = TRIES) -> dict[str, Disagreement]:
+        """The disagreements, under the names of their histories."""
+        limiter = trio.CapacityLimiter(self.at_once)
+        found: dict[str, Disagreement] = {}
+
+        async def compare_one(name: str, history: History) -> None:
+            async with limiter:
+                disagreement = await self._disagreement(history, tries)
+            if disagreement is not None:
+                found[name] = disagreement
+
+        async with trio.open_nursery() as nursery:
+            for name, history in histories.items():
+                nursery.start_soon(compare_one, name, history)
+        return {name: found[name] for name in histories if name in found}
+
+    async def shrink(self, disagreement: Disagreement, *, rounds: int) -> Disagreement:
+        """With the same words or others, but still a disagreement; what comes after its step is left out first."""
+        smallest = _cut(disagreement)
+
+        async def smallest_of(candidates: Sequence[History]) -> History | None:
+            nonlocal smallest
+            found = await self.compare({str(number): history for number, history in enumerate(candidates)})
+            if not found:
+                return None
+            smallest = min(map(_cut, found.values()), key=lambda one: len(one.history))
+            return smallest.history
+
+        await shrink(smallest.history, smallest_of, rounds=rounds)
+        return smallest
+
+    async def _disagreement(self, history: History, tries: int) -> Disagreement | None:
+        disagreement: Disagreement | None = None
+        for _ in range(tries):
+            # The same length of name on both sides: it counts in a stream's bytes.
+            prefix = f"h{next(self._numbers):06}"
+            expected = await trio.to_thread.run_sync(run_on_model, prefix, history)
+            self.runs += 1
+            async with self.open_side() as side:
+                seen = await run_history(side, prefix, history)
+            disagreement = first_difference(history, expected, seen)
+            if disagreement is None:
+                break
+        return disagreement
 
 
-def first_difference(seed: str, expected: Sequence[str], seen: Sequence[str]) -> Disagreement | None:
+def first_difference(history: History, expected: Sequence[str], seen: Sequence[str]) -> Disagreement | None:
     for number, (model, server) in enumerate(zip(expected, seen, strict=True)):
         if model != server:
-            return Disagreement(seed, number, model, server)
+            return Disagreement(history, number, model, server)
     return None
+
+
+def _cut(disagreement: Disagreement) -> Disagreement:
+    return attrs.evolve(disagreement, history=disagreement.history[: disagreement.step + 1])

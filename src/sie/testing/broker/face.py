@@ -19,6 +19,7 @@ from sie.bus.front import BusFront, holding
 from sie.testing.broker.model import Broker, ServerDown
 from sie.testing.broker.network import Network
 from sie.testing.broker.session import Session
+from sie.testing.broker.wakes import Wake
 
 OUTBOX_MAX_BYTES = 64 * 1024 * 1024  # that of `sie.bus.nats`
 CLOSE_S = 1.0
@@ -28,15 +29,14 @@ CLOSE_S = 1.0
 async def open_broker(broker: Broker | None = None) -> AsyncIterator[Broker]:
     """A running broker on Trio's clock, for as long as the block."""
     running = Broker(trio.current_time) if broker is None else broker
-    wake = _Wake()
+    wake = Wake()
     running.agenda.on_earlier = wake.set
 
     async def keep_time_forever() -> NoReturn:
         while True:
             running.catch_up()
             due_s = running.next_due_s()
-            with trio.move_on_at(inf if due_s is None else due_s):
-                await wake.wait()
+            await wake.wait_until(inf if due_s is None else due_s)
 
     async with background(keep_time_forever):
         yield running
@@ -56,20 +56,6 @@ def open_broker_bus(
     front = BusFront(inbox)
     dialler = _Dialler(broker, front, network or Network(), name, outbox_max_bytes)
     return holding(front, dialler.run, close=dialler.close)
-
-
-@attrs.define(eq=False)
-class _Wake:
-    """An event that can be waited for again and again."""
-
-    _event: trio.Event = attrs.field(factory=trio.Event, init=False)
-
-    def set(self) -> None:
-        self._event.set()
-
-    async def wait(self) -> None:
-        await self._event.wait()
-        self._event = trio.Event()
 
 
 @attrs.define(eq=False)

@@ -29,6 +29,7 @@ from sie.testing.broker.subjects import matches, overlap
 ACK = "$JS.ACK."
 PULL = "$JS.API.CONSUMER.MSG.NEXT."
 MAX_TAKERS = 4096  # reply subjects are used once; remembering all of them would grow without end
+_ENCODER = json.JSONEncoder(separators=(",", ":"))
 _DELAY = re.compile(rb'-NAK\s*\{\s*"delay"\s*:\s*(\d+)\s*\}')
 
 Action = Literal["", "create", "update"]
@@ -60,7 +61,14 @@ class JetStream:
                 raise Refused(400, STREAM_NAME_IN_USE, "stream name already in use with a different configuration")
             return found
         self._require_own_subjects(config)
-        stream = Stream(config, self.agenda.now_s, self.agenda, lambda stored: self._on_removed(config.name, stored))
+        name = config.name
+        stream = Stream(
+            config,
+            self.agenda.now_s,
+            self.agenda,
+            on_removed=lambda stored: self._on_removed(name, stored),
+            on_purged=lambda: self._on_purged(name),
+        )
         self.streams[config.name], self.consumers[config.name] = stream, {}
         self._takers.clear()
         return stream
@@ -127,6 +135,7 @@ class JetStream:
         if (stored := stream.get(seq)) is not None:
             for consumer in self.consumers[stream.config.name].values():
                 consumer.on_stored(stored)
+            stream.drop_exceeding()  # whoever is lent what goes may take the new one in its place
 
     def pull(self, subject: str, data: bytes, reply: str) -> bool:
         """False: there is no such consumer, and nobody listens."""
@@ -144,8 +153,13 @@ class JetStream:
         consumer = self.consumers.get(stream, {}).get(name)
         if consumer is None:
             return False
-        _judge(consumer, word, int(seq), int(consumer_seq))
+        self._judge(consumer, word, int(seq), int(consumer_seq))
         return True
+
+    def shut_down(self) -> None:
+        for found in self.consumers.values():
+            for consumer in found.values():
+                consumer.shut_down()
 
     def erase_memory(self) -> None:
         for name, stream in tuple(self.streams.items()):
@@ -159,9 +173,31 @@ class JetStream:
             for consumer in self.consumers[name].values():
                 consumer.recover()
 
+    def _judge(self, consumer: Consumer, word: bytes, seq: int, consumer_seq: int) -> None:
+        if word in (b"", b"+ACK", b"+OK") or word.startswith(b"+TERM"):
+            if consumer.ack(seq) and consumer.stream.config.is_work_queue:
+                self._release(consumer, seq)
+        elif word.startswith(b"-NAK"):
+            delay = _DELAY.fullmatch(word)
+            consumer.nak(seq, consumer_seq, int(delay[1]) / NS_PER_S if delay else 0.0)
+        elif word == b"+WPI":
+            consumer.progress(seq)
+
+    def _release(self, consumer: Consumer, seq: int) -> None:
+        """Acked by one consumer, a work queue's message leaves, unless another one came to want it meanwhile."""
+        home = consumer.stream
+        others = (other for other in self.consumers[home.config.name].values() if other is not consumer)
+        stored = home.get(seq)
+        if stored is not None and not any(other.needs(stored) for other in others):
+            home.remove(seq)
+
     def _on_removed(self, stream: str, stored: Stored) -> None:
         for consumer in self.consumers[stream].values():
             consumer.on_removed(stored)
+
+    def _on_purged(self, stream: str) -> None:
+        for consumer in self.consumers[stream].values():
+            consumer.on_purged()
 
     def _require_own_subjects(self, config: StreamConfig) -> None:
         others = [stream.config for name, stream in self.streams.items() if name != config.name]
@@ -183,7 +219,7 @@ class JetStream:
 
 
 def encode(body: Json) -> bytes:
-    return json.dumps(body, separators=(",", ":")).encode()
+    return _ENCODER.encode(body).encode()
 
 
 def _pub_ack(stream: str, kept: Kept) -> Json:
@@ -192,13 +228,3 @@ def _pub_ack(stream: str, kept: Kept) -> Json:
 
 def _takes(config: StreamConfig, subject: str) -> bool:
     return any(matches(pattern, subject) for pattern in config.subjects)
-
-
-def _judge(consumer: Consumer, word: bytes, seq: int, consumer_seq: int) -> None:
-    if word in (b"", b"+ACK", b"+OK") or word.startswith(b"+TERM"):
-        consumer.ack(seq)
-    elif word.startswith(b"-NAK"):
-        delay = _DELAY.fullmatch(word)
-        consumer.nak(seq, consumer_seq, int(delay[1]) / NS_PER_S if delay else 0.0)
-    elif word == b"+WPI":
-        consumer.progress(seq)

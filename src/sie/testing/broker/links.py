@@ -37,10 +37,11 @@ class Sent:
 
 @attrs.define(eq=False)
 class Link:
-    """`on_change` hears of everything that is sent on it, and of its end."""
+    """`on_sent` hears of everything that is sent on it, `on_closed` of its end."""
 
     name: str
-    on_change: Callable[[], None]
+    on_sent: Callable[[], None]
+    on_closed: Callable[[], None]
     max_pending_bytes: int = MAX_PENDING_BYTES
     subscriptions: dict[int, Subscribed] = attrs.field(factory=dict, init=False)
     sent: deque[Sent] = attrs.field(factory=deque, init=False)
@@ -56,7 +57,7 @@ class Link:
         size_bytes = len(message.data) + header_bytes(message.headers)
         self.pending_bytes += size_bytes
         self.sent.append(Sent(number, message, now_s, size_bytes))
-        self.on_change()
+        self.on_sent()
         return self.pending_bytes <= self.max_pending_bytes
 
     def read(self) -> Sent:
@@ -64,8 +65,9 @@ class Link:
         self.pending_bytes -= sent.size_bytes
         return sent
 
-    def close(self, reason: str) -> None:
+    def close(self, reason: str, *, loses: bool) -> None:
         self.closed_because = reason
-        self.sent.clear()
-        self.pending_bytes = 0
-        self.on_change()
+        if loses:
+            self.sent.clear()
+            self.pending_bytes = 0
+        self.on_closed()

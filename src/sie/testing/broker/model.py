@@ -18,6 +18,7 @@ from sie.testing.broker.links import MAX_PENDING_BYTES, Link, Subscribed
 from sie.testing.broker.subjects import Index
 from sie.testing.broker.times import timestamp
 
+SHUTDOWN = "Server Shutdown"
 MAX_DELIVERIES = "$JS.EVENT.ADVISORY.CONSUMER.MAX_DELIVERIES"
 
 
@@ -64,21 +65,21 @@ class Broker:
     def next_due_s(self) -> float | None:
         return self.agenda.next_due_s() if self.is_up else None
 
-    def connect(self, name: str, on_change: Callable[[], None]) -> Link:
+    def connect(self, name: str, *, on_sent: Callable[[], None], on_closed: Callable[[], None]) -> Link:
         """Raises ServerDown."""
         if not self.is_up:
             raise ServerDown
-        link = Link(name, on_change, self.max_pending_bytes)
+        link = Link(name, on_sent, on_closed, self.max_pending_bytes)
         self.links.append(link)
         return link
 
     def disconnect(self, link: Link, reason: str = "disconnected") -> None:
-        """The server forgets the subscriptions, the client whatever it has not read."""
+        """The server forgets the subscriptions, and the client loses what it has not read, but in an orderly end."""
         if link.is_open:
             for number in tuple(link.subscriptions):
                 self._forget(link, number)
             self.links.remove(link)
-            link.close(reason)
+            link.close(reason, loses=reason != SHUTDOWN)
 
     def subscribe(self, link: Link, number: int, pattern: str, queue: str = "") -> None:
         self.catch_up()
@@ -106,9 +107,10 @@ class Broker:
 
     def stop(self) -> None:
         self.catch_up()
+        self.jetstream.shut_down()
         self.is_up = False
         for link in tuple(self.links):
-            self.disconnect(link, "Server Shutdown")
+            self.disconnect(link, SHUTDOWN)
         self.jetstream.erase_memory()
 
     def start(self) -> None:
@@ -116,6 +118,7 @@ class Broker:
             self.is_up = True
             self.agenda.now_s = self.clock()
             self.jetstream.recover()
+            api.remember(self.jetstream)
             self.catch_up()
 
     def restart(self) -> None:
@@ -123,7 +126,7 @@ class Broker:
         self.start()
 
     def has_interest(self, subject: str) -> bool:
-        return next(self._index.find(subject), None) is not None
+        return bool(self._index.find(subject))
 
     def send(self, to: str, message: Message) -> None:
         """From the server itself, to whoever listens to `to`."""
@@ -146,7 +149,9 @@ class Broker:
         self._to_stream(message)
 
     def _to_subscribers(self, to: str, message: Message) -> bool:
-        found = sorted(self._index.find(to), key=_order)
+        found = self._index.find(to)
+        if len(found) > 1:
+            found.sort(key=_order)
         groups: dict[str, list[Subscribed]] = {}
         for subscribed in found:
             if subscribed.queue:

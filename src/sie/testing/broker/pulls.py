@@ -6,6 +6,7 @@ Requests are served in turn, one message each; the statuses and their words are 
 import json
 from collections import deque
 from collections.abc import Callable
+from math import inf
 
 import attrs
 
@@ -16,6 +17,8 @@ from sie.testing.broker.configs import MAX_WAITING, integer
 
 @attrs.frozen
 class PullRequest:
+    """`expires_s` None: it names no time."""
+
     batch: int
     expires_s: float | None
     no_wait: bool
@@ -23,24 +26,26 @@ class PullRequest:
 
 @attrs.define(eq=False)
 class Pull:
-    """One request that waits. `until_s` None: it waits for ever."""
+    """One request that waits. `until_s` is infinite for one that waits for ever."""
 
     reply: str
     remaining: int
-    until_s: float | None
+    until_s: float
     no_wait: bool
     served: int = attrs.field(default=0, init=False)
-
-    def is_expired(self, now_s: float) -> bool:
-        return self.until_s is not None and self.until_s <= now_s
 
 
 @attrs.define(eq=False)
 class WaitingPulls:
-    """`has_interest` tells whether anybody still listens to a reply subject; `end` sends a status to one."""
+    """`has_interest` tells whether anybody still listens to a reply subject; `end` sends a status to one.
+
+    No request is over before `due_s`, unless it is one that would not wait.
+    """
 
     has_interest: Callable[[str], bool]
     end: Callable[[Message], None]
+    due_s: float = attrs.field(default=inf, init=False)
+    _impatient: bool = attrs.field(default=False, init=False)
     _pulls: deque[Pull] = attrs.field(factory=deque, init=False)
 
     def __len__(self) -> int:
@@ -51,14 +56,16 @@ class WaitingPulls:
         if len(self) >= MAX_WAITING:
             return False
         self._pulls.append(pull)
+        self.due_s = min(self.due_s, pull.until_s)
+        self._impatient = self._impatient or pull.no_wait
         return True
 
     def take(self, now_s: float) -> Pull | None:
         """The request whose turn it is; it goes to the end of the list while it wants more."""
         while self._pulls:
             pull = self._pulls.popleft()
-            if pull.is_expired(now_s):
-                self.end(expired(pull))
+            if pull.until_s <= now_s:
+                self.end(ended(pull, "408", "Request Timeout"))
             elif self.has_interest(pull.reply):
                 pull.served += 1
                 pull.remaining -= 1
@@ -67,41 +74,42 @@ class WaitingPulls:
                 return pull
         return None
 
-    def end_overdue(self, now_s: float, *, exhausted: bool) -> None:
+    def end_over(self, now_s: float, *, exhausted: bool) -> None:
         """End what is over. `exhausted`: there is nothing to deliver, so one that would not wait has had its share."""
-        for pull in tuple(self._pulls):
-            if pull.is_expired(now_s):
-                self._drop(pull, expired(pull))
+        if self.due_s <= now_s or (exhausted and self._impatient):
+            self.sweep(now_s, exhausted=exhausted)
+
+    def sweep(self, now_s: float, *, exhausted: bool = False) -> None:
+        """Also drop the requests that nobody listens to any more."""
+        pulls, self._pulls = self._pulls, deque()
+        for pull in pulls:
+            if pull.until_s <= now_s:
+                self.end(ended(pull, "408", "Request Timeout"))
             elif exhausted and pull.no_wait and pull.served:
-                self._drop(pull, status(pull.reply, "404", "No Messages"))
-            elif not self.has_interest(pull.reply):
-                self._pulls.remove(pull)
+                self.end(status(pull.reply, "404", "No Messages"))
+            elif self.has_interest(pull.reply):
+                self._pulls.append(pull)
+        self.due_s = min((pull.until_s for pull in self._pulls), default=inf)
+        self._impatient = any(pull.no_wait for pull in self._pulls)
 
-    def end_all(self, code: str, description: str) -> None:
-        for pull in tuple(self._pulls):
-            self._drop(pull, status(pull.reply, code, description))
-
-    def clear(self) -> None:
+    def take_all(self) -> tuple[Pull, ...]:
+        pulls = tuple(self._pulls)
         self._pulls.clear()
+        self.due_s, self._impatient = inf, False
+        return pulls
 
     def wanted(self) -> int:
         return sum(pull.remaining for pull in self._pulls)
-
-    def next_due_s(self) -> float | None:
-        return min((pull.until_s for pull in self._pulls if pull.until_s is not None), default=None)
-
-    def _drop(self, pull: Pull, last_word: Message) -> None:
-        self._pulls.remove(pull)
-        self.end(last_word)
 
 
 def status(reply: str, code: str, description: str) -> Message:
     return Message(reply, b"", headers={"Status": code, "Description": description})
 
 
-def expired(pull: Pull) -> Message:
+def ended(pull: Pull, code: str, description: str) -> Message:
+    """With what it still wanted."""
     pending = {"Nats-Pending-Messages": str(pull.remaining), "Nats-Pending-Bytes": "0"}
-    return Message(pull.reply, b"", headers={"Status": "408", "Description": "Request Timeout", **pending})
+    return Message(pull.reply, b"", headers={"Status": code, "Description": description, **pending})
 
 
 def read_pull(data: bytes) -> PullRequest | None:

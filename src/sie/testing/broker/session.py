@@ -15,6 +15,7 @@ from sie.bus.outbox import Command, Outbox, Publish, Subscribe
 from sie.testing.broker.links import Link, Sent
 from sie.testing.broker.model import Broker
 from sie.testing.broker.network import Network
+from sie.testing.broker.wakes import Wake
 
 SILENCE_S = 15.0  # the real bus pings every 5 s and gives up at the third ping
 
@@ -40,13 +41,13 @@ class Session:
     _made: dict[int, Subscription] = attrs.field(factory=dict, init=False)
     _silent_since_s: float | None = attrs.field(default=None, init=False)
     _flight: deque[InFlight] = attrs.field(factory=deque, init=False)
-    _send: trio.Event = attrs.field(factory=trio.Event, init=False)
-    _receive: trio.Event = attrs.field(factory=trio.Event, init=False)
+    _out: Wake = attrs.field(factory=Wake, init=False)
+    _in: Wake = attrs.field(factory=Wake, init=False)
     _drained: list[trio.Event] = attrs.field(factory=list, init=False)
 
     def __attrs_post_init__(self) -> None:
-        self.outbox = Outbox(self.outbox_max_bytes, self._wake)
-        self.link = self.broker.connect(self.name, self._wake)
+        self.outbox = Outbox(self.outbox_max_bytes, self._out.set)
+        self.link = self.broker.connect(self.name, on_sent=self._in.set, on_closed=self._wake)
 
     @property
     def is_connected(self) -> bool:
@@ -66,6 +67,8 @@ class Session:
             async with trio.open_nursery() as nursery:
                 nursery.start_soon(self._carry_out, nursery.cancel_scope)
                 nursery.start_soon(self._carry_in)
+            if not self.network.blocked:
+                self._deliver_landed()
         finally:
             self.front.close_connection()
             self.broker.disconnect(self.link, "closed by the client")
@@ -78,22 +81,19 @@ class Session:
         self.broker.unsubscribe(self.link, number)
         drained = trio.Event()
         self._drained.append(drained)
-        self._receive.set()
+        self._in.set()
         await drained.wait()
 
     def _wake(self) -> None:
-        self._send.set()
-        self._receive.set()
+        self._out.set()
+        self._in.set()
 
     async def _carry_out(self, over: trio.CancelScope) -> None:
         """Client to broker, until the link is closed or the outbox has been closed and emptied."""
         while self.link.is_open and not (self.outbox.closed and not len(self.outbox) and not self._flight):
             if not self.network.blocked:
-                self._take_off()
-                self._land()
-            with trio.move_on_at(self._next_out_s()):
-                await self._send.wait()
-            self._send = trio.Event()
+                self._send_off()
+            await self._out.wait_until(self._next_out_s())
             self._give_up_if_silent()
         over.cancel()
 
@@ -108,6 +108,14 @@ class Session:
         since_s = self._silent_since_s
         if self.network.blocked and since_s is not None and since_s + SILENCE_S <= trio.current_time():
             self.broker.disconnect(self.link, "Stale Connection")
+
+    def _send_off(self) -> None:
+        if self.network.latency_s or self._flight:
+            self._take_off()
+            self._land()
+            return
+        while self.link.is_open and (command := self.outbox.take()) is not None:
+            self._do(command)
 
     def _take_off(self) -> None:
         due_s = trio.current_time() + self.network.latency_s
@@ -141,9 +149,7 @@ class Session:
             due_s = inf
             if self.link.sent and not self.network.blocked:
                 due_s = self._due_s(self.link.sent[0])
-            with trio.move_on_at(due_s):
-                await self._receive.wait()
-            self._receive = trio.Event()
+            await self._in.wait_until(due_s)
 
     def _deliver_landed(self) -> None:
         now_s = trio.current_time()

@@ -38,12 +38,13 @@ class Kept:
 
 @attrs.define(eq=False)
 class Stream:
-    """`on_removed` hears of every message that leaves, for whatever reason."""
+    """`on_removed` hears of every message that leaves, `on_purged` of all that leave at once."""
 
     config: StreamConfig
     created_s: float
     agenda: Agenda
     on_removed: Callable[[Stored], None]
+    on_purged: Callable[[], None]
     first_seq: int = attrs.field(default=0, init=False)
     last_seq: int = attrs.field(default=0, init=False)
     last_s: float | None = attrs.field(default=None, init=False)
@@ -66,7 +67,7 @@ class Stream:
         return self._messages.get(seq)
 
     def keep(self, subject: str, data: bytes, headers: Mapping[str, str]) -> Kept:
-        """Raises Refused when the stream is full and discards what is new."""
+        """Raises Refused when the stream is full and discards what is new. `drop_exceeding` has to follow."""
         message_id = headers.get(MESSAGE_ID, "")
         if message_id and (before := self._seq_of(message_id)):
             return Kept(before, duplicate=True)
@@ -83,20 +84,25 @@ class Stream:
         if stored is None:
             return False
         self.size_bytes -= stored.size_bytes
-        self.first_seq = next(iter(self._messages), self.last_seq + 1)
+        while self.first_seq <= self.last_seq and self.first_seq not in self._messages:
+            self.first_seq += 1
         self.on_removed(stored)
         return True
 
     def purge(self) -> int:
         """How many there were. An empty stream begins with the next sequence, too."""
-        purged = sum(self.remove(seq) for seq in tuple(self._messages))
+        purged = len(self)
+        self._messages.clear()
+        self.size_bytes = 0
         self.first_seq = self.last_seq + 1
+        self.on_purged()
         return purged
 
     def reconfigure(self, config: StreamConfig) -> None:
         """What exceeds a new limit leaves at once where the old is discarded, and stays where the new is refused."""
+        self._forget_ids()  # a longer window does not bring them back
         self.config = config
-        self._drop_exceeding()
+        self.drop_exceeding()
         self.agenda.cancel(self._age)
         self._expire()
 
@@ -118,9 +124,9 @@ class Stream:
         if len(self) == 1:
             self.first_seq = self.last_seq
         self._arm_age()
-        self._drop_exceeding()
 
-    def _drop_exceeding(self) -> None:
+    def drop_exceeding(self) -> None:
+        """What is oldest goes, where the newest is never refused."""
         limit = self.config.max_msgs
         if limit > 0 and self.config.discard == "old":
             for seq in tuple(islice(self._messages, max(len(self) - limit, 0))):
@@ -141,10 +147,13 @@ class Stream:
 
     def _seq_of(self, message_id: str) -> int:
         """0: no message of this id within the window."""
+        self._forget_ids()
+        return self._ids.get(message_id, (0, 0.0))[0]
+
+    def _forget_ids(self) -> None:
         since_s = self.agenda.now_s - self.config.duplicate_window_ns / NS_PER_S
         while self._ids and (oldest := next(iter(self._ids))) and self._ids[oldest][1] <= since_s:
             del self._ids[oldest]
-        return self._ids.get(message_id, (0, 0.0))[0]
 
     def _size_bytes(self, subject: str, data: bytes, headers: Mapping[str, str]) -> int:
         size = len(subject.encode()) + header_bytes(headers) + len(data)

@@ -1,6 +1,5 @@
 """Who listens to a subject? NATS's matching of subjects and patterns, and its index of subscriptions. Sans-IO."""
 
-from collections.abc import Iterator
 from typing import Generic, TypeVar
 
 import attrs
@@ -59,15 +58,22 @@ class Index(Generic[T]):
             if not node.below and not node.entries:
                 del above.below[token]
 
-    def find(self, subject: str) -> Iterator[T]:
+    def find(self, subject: str) -> list[T]:
+        """In no order that means anything."""
+        found: list[T] = []
         nodes = [self._root]
         for token in subject.split("."):
-            found: list[_Node[T]] = []
+            below: list[_Node[T]] = []
             for node in nodes:
-                below = node.below
-                if (rest := below.get(">")) is not None:
-                    yield from rest.entries
-                found += [below[key] for key in (token, "*") if key in below]
-            nodes = found
+                if (rest := node.below.get(">")) is not None:
+                    found += rest.entries
+                if (exact := node.below.get(token)) is not None:
+                    below.append(exact)
+                if (any_token := node.below.get("*")) is not None:
+                    below.append(any_token)
+            if not below:
+                return found
+            nodes = below
         for node in nodes:
-            yield from node.entries
+            found += node.entries
+        return found

@@ -1,0 +1,54 @@
+"""What of a broker's answers must be alike, in words that can be compared? Pure.
+
+Errors, counts and the settings that were asked for; not times, names of servers or ids.
+"""
+
+import json
+
+from sie.bus.api import Message
+from sie.bus.jetstream_api import Json, decode_delivery
+
+COUNTS = ("num_pending", "num_ack_pending", "num_redelivered", "num_waiting")
+STATE = ("messages", "bytes", "first_seq", "last_seq", "consumer_count")
+
+
+def answer_in_words(answer: Message) -> str:
+    return answer.status or _sorted(as_json(answer))
+
+
+def call_in_words(answer: Message) -> str:
+    found = as_json(answer)
+    for key in ("error", "message"):
+        inner = found.get(key)
+        if isinstance(inner, dict):
+            return _sorted({name: value for name, value in inner.items() if name != "time"}).replace("\\u003e", ">")
+    state = found.get("state")
+    counts = {key: state.get(key) for key in STATE} if isinstance(state, dict) else {}
+    return _sorted({**counts, **{key: found[key] for key in (*COUNTS, "purged", "success", "answer") if key in found}})
+
+
+def arrival_in_words(message: Message, prefix: str) -> str:
+    delivery = decode_delivery(message)
+    if delivery is None:
+        left = message.headers.get("Nats-Pending-Messages", "")
+        words = "" if message.status == "503" else message.headers.get("Description", "")
+        return f"{message.status} {words} {left}"
+    subject = message.subject.removeprefix(prefix)
+    tried, left_over = delivery.deliveries, delivery.pending
+    return f"{subject} {delivery.stream_seq} try {tried} before {left_over} {len(message.data)}"
+
+
+def advisory_in_words(message: Message) -> str:
+    found = as_json(message)
+    return f"{found['consumer']} gave up {found['stream_seq']} after {found['deliveries']}"
+
+
+def as_json(message: Message) -> Json:
+    if not message.data:
+        return {}
+    found = json.loads(message.data)
+    return found if isinstance(found, dict) else {}
+
+
+def _sorted(found: Json) -> str:
+    return json.dumps(found, sort_keys=True)
