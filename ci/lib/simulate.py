@@ -1,8 +1,9 @@
 """Run the whole cluster with faults, in simulation, on every core: `ci/simulate --seconds 60`, or `--replay FILE`.
 
-Prints JSON lines: what was run, how often each fault was injected, how requests ended; for a failure the broken rule
-and the shrunk script, which `--replay` runs again. `--mutants` runs the seeded bugs and prints the steps until each
-was caught. The exit status is 1 when a rule was broken, or a seeded bug was not caught.
+Prints JSON lines, one every ten seconds and one at the end: what was run, how often each fault was injected, how
+requests ended, which states and transitions were seen. A failure is shrunk and written to a file that `--replay` runs
+again. `--mutants` runs the seeded bugs and prints the steps until each was caught, for several seeds and on average.
+The exit status is 1 when a rule was broken, or when a seeded bug was not caught within 2,000 steps on average.
 """
 
 import argparse
@@ -13,22 +14,33 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from contextlib import contextmanager
 from functools import partial
+from itertools import count
 from pathlib import Path
+from statistics import median
+
+import attrs
 
 from property_tests.simulation.mutants import MUTANTS
 from sie.testing.cluster.catalogue import CatalogueFolders
-from sie.testing.simulation.run import run_script
-from sie.testing.simulation.script import from_json, to_json
+from sie.testing.simulation.run import Report, run_script
+from sie.testing.simulation.script import Script, from_json, to_json
 from sie.testing.simulation.search import Tally, search
+from sie.testing.simulation.shrinking import rule_of, shrink
 
-CHUNK = 25
-"""Scripts of one seed; a core goes on to another seed after them."""
-MUTANT_SEEDS = 3
+SEED_SCRIPTS = 1_000_000
+"""Script numbers of one seed."""
+CHUNK = 5
+"""Scripts of one job: short, so that there is news of each soon."""
+PROGRESS_S = 10.0
+SHRINK_S = 60.0
+MUTANT_SEEDS = 5
 MUTANT_STEPS = 2000
-MUTANT_EXAMPLES = 200
+"""On average, until a seeded bug is caught."""
+MUTANT_SCRIPTS = 120
+"""Some 4,500 steps: then it is not caught."""
 QUICK_S = 20.0
 
 
@@ -50,80 +62,161 @@ def main(argv: Sequence[str]) -> int:
     return look(options.seed, QUICK_S if options.quick else options.seconds)
 
 
-def look(first_seed: int, seconds: float) -> int:
-    cores = os.cpu_count() or 1
-    with ProcessPoolExecutor(cores, initializer=logging.disable, initargs=(logging.CRITICAL,)) as pool:
-        tallies = list(pool.map(partial(look_on_one_core, seconds), range(first_seed, first_seed + cores)))
-    print(json.dumps(summary(tallies, seconds * cores)), flush=True)
-    failures = [tally for tally in tallies if tally.failure is not None]
-    for number, tally in enumerate(failures):
-        print(json.dumps(failure(tally, Path(f"simulation-{first_seed}-{number}.json"))), flush=True)
-    return 1 if failures else 0
+def look(seed: int, seconds: float) -> int:
+    hunt = Hunt(seed, time.monotonic() + seconds)
+    with catalogue() as folders, pool() as workers:
+        for total in hunt.run(workers, folders):
+            tell(progress(total, hunt))
+        tell(summary(hunt.total, hunt))
+        if hunt.total.failure is not None:
+            tell(written(hunt.total, Path.cwd(), folders))
+    return 0 if hunt.total.failure is None else 1
 
 
-def look_on_one_core(seconds: float, number: int) -> Tally:
-    """One seed after another, a thousand apart, until time is up or a rule is broken."""
-    ends_s = time.monotonic() + seconds
-    total = Tally()
-    with catalogue() as folders:
-        while total.failure is None and time.monotonic() < ends_s:
-            tally = search(folders, number, CHUNK, shrink=False, is_over=lambda: time.monotonic() > ends_s)
-            total.merge(tally)
-            if tally.failure is not None:
-                shrunk = search(folders, number, CHUNK, shrink=True)
-                total.failure, total.violations = shrunk.failure or total.failure, shrunk.violations or total.violations
-            number += 1000
-    return total
+@attrs.define
+class Hunt:
+    """One script number after another, until time is up, `steps` are done or a rule is broken."""
+
+    seed: int
+    ends_s: float
+    steps: float = float("inf")
+    began_s: float = attrs.field(factory=time.monotonic)
+    total: Tally = attrs.field(factory=Tally)
+
+    def run(self, workers: ProcessPoolExecutor, folders: CatalogueFolders) -> Iterator[Tally]:
+        """Yields the sum so far, every now and then."""
+        numbers = count(self.seed * SEED_SCRIPTS, CHUNK)
+        jobs = {self._job(workers, folders, next(numbers)) for _ in range(2 * cores())}
+        told_s = self.began_s
+        while jobs:
+            done, jobs = wait(jobs, timeout=1.0, return_when=FIRST_COMPLETED)
+            for job in done:
+                self.total.merge(job.result())
+            if not self._is_over():
+                jobs |= {self._job(workers, folders, next(numbers)) for _ in done}
+            if time.monotonic() >= told_s + PROGRESS_S:
+                told_s = time.monotonic()
+                yield self.total
+
+    def _is_over(self) -> bool:
+        found = self.total.failure is not None
+        return found or time.monotonic() >= self.ends_s or self.total.steps >= self.steps
+
+    def _job(self, workers: ProcessPoolExecutor, folders: CatalogueFolders, first: int) -> "Future[Tally]":
+        return workers.submit(search_until, self.ends_s, folders, first)
+
+
+def search_until(ends_s: float, folders: CatalogueFolders, first: int) -> Tally:
+    """`ends_s` is monotonic time, which all processes of a machine share."""
+    return search(folders, first, CHUNK, is_over=lambda: time.monotonic() >= ends_s)
 
 
 def mutants(first_seed: int, seeds: int) -> int:
-    jobs = [(name, first_seed + number) for name in MUTANTS for number in range(seeds)]
-    with ProcessPoolExecutor(initializer=logging.disable, initargs=(logging.CRITICAL,)) as pool:
-        found: list[int | None] = list(pool.map(steps_to_catch, jobs))
     fine = True
-    for name, mutant in MUTANTS.items():
-        steps = [taken for (tried, _), taken in zip(jobs, found, strict=True) if tried == name]
-        caught = [taken for taken in steps if taken is not None]
-        fine &= len(caught) == len(steps) and sum(caught) <= MUTANT_STEPS * len(caught)
-        print(json.dumps({"mutant": name, "about": mutant.about, "steps": steps}), flush=True)
+    numbers = range(first_seed, first_seed + seeds)
+    with catalogue() as folders, pool() as workers:
+        found = workers.map(partial(steps_to_catch, folders), [(name, seed) for name in MUTANTS for seed in numbers])
+        for name, mutant in MUTANTS.items():
+            steps = [next(found) for _ in numbers]
+            row = verdict(steps)
+            fine &= row["caught"] is True
+            tell({"mutant": name, "about": mutant.about, **row})
     return 0 if fine else 1
 
 
-def steps_to_catch(job: tuple[str, int]) -> int | None:
+def steps_to_catch(folders: CatalogueFolders, job: tuple[str, int]) -> int | None:
     """None: it was not caught."""
-    name, number = job
-    with catalogue() as folders, MUTANTS[name].swapped():
-        tally = search(folders, number, MUTANT_EXAMPLES, shrink=False)
+    name, seed = job
+    with MUTANTS[name].swapped():
+        tally = search(folders, seed * SEED_SCRIPTS, MUTANT_SCRIPTS)
     return tally.steps if tally.failure is not None else None
+
+
+def verdict(steps: Sequence[int | None]) -> Mapping[str, object]:
+    """`steps` by seed; null where it was not caught."""
+    caught = [taken for taken in steps if taken is not None]
+    mean = round(sum(caught) / len(caught)) if caught else None
+    return {
+        "steps": steps,
+        "mean": mean,
+        "caught": len(caught) == len(steps) and mean is not None and mean <= MUTANT_STEPS,
+    }
 
 
 def replay(path: Path) -> int:
     with catalogue() as folders:
         report = run_script(from_json(path.read_text(encoding="utf-8")), folders)
     print(report.log, end="")
-    print(json.dumps({"violations": list(report.violations), "endings": report.endings}), flush=True)
+    tell({"violations": list(report.violations), "endings": report.endings})
     return 1 if report.violations else 0
 
 
-def summary(tallies: Sequence[Tally], core_seconds: float) -> Mapping[str, object]:
-    total = Tally()
-    for tally in tallies:
-        total.merge(tally)
+def progress(total: Tally, hunt: Hunt) -> Mapping[str, object]:
+    return {"after_s": round(time.monotonic() - hunt.began_s, 1), **figures(total)}
+
+
+def figures(total: Tally) -> Mapping[str, object]:
+    """Seconds of processor time: what else the machine does counts little then."""
     return {
         "scripts": total.scripts,
         "steps": total.steps,
         "requests": total.requests,
-        "requests_per_s_per_core": round(total.requests / core_seconds, 1),
-        "faults": total.faults,
-        "endings": total.endings,
-        "states": total.states,
+        "faults": sum(total.faults.values()),
+        "states": len(total.states),
+        "transitions": len(total.transitions),
+        "lifecycles_per_s_per_core": round(total.requests / total.cpu_s, 1) if total.cpu_s else None,
     }
 
 
-def failure(tally: Tally, path: Path) -> Mapping[str, object]:
+def summary(total: Tally, hunt: Hunt) -> Mapping[str, object]:
+    starts = total.starts_ms or [0.0]
+    return {
+        "seconds": round(time.monotonic() - hunt.began_s, 1),
+        "cores": cores(),
+        **figures(total),
+        "cluster_start_ms": {"best": round(min(starts), 1), "median": round(median(starts), 1)},
+        "faults_by_kind": by_count(total.faults),
+        "endings": by_count(total.endings),
+        "counts": by_count(total.counts),
+        "states_seen": by_count(total.states),
+        "transitions_seen": by_count(total.transitions),
+    }
+
+
+def written(tally: Tally, folder: Path, folders: CatalogueFolders) -> Mapping[str, object]:
+    """Shrink the script that broke a rule, and write it where `--replay` can read it."""
     assert tally.failure is not None
-    path.write_text(to_json(tally.failure), encoding="utf-8")
-    return {"broken": list(tally.violations), "replay": f"ci/simulate --replay {path}"}
+    rule, ends_s = rule_of(tally.violations[0]), time.monotonic() + SHRINK_S
+    small = shrink(tally.failure, partial(breaks, folders, rule), is_over=lambda: time.monotonic() >= ends_s)
+    path = folder / f"simulation-{small.seed}.json"
+    path.write_text(to_json(small), encoding="utf-8")
+    return {
+        "broken": list(run_script(small, folders).violations),
+        "steps": len(small.steps),
+        "steps_before": len(tally.failure.steps),
+        "replay": f"ci/simulate --replay {path}",
+    }
+
+
+def breaks(folders: CatalogueFolders, rule: str, script: Script) -> bool:
+    report: Report = run_script(script, folders)
+    return any(rule_of(violation) == rule for violation in report.violations)
+
+
+def by_count(counts: Mapping[str, int]) -> Mapping[str, int]:
+    return dict(sorted(counts.items(), key=lambda row: (-row[1], row[0])))
+
+
+def tell(row: Mapping[str, object]) -> None:
+    print(json.dumps(row), flush=True)
+
+
+def cores() -> int:
+    return len(os.sched_getaffinity(0))
+
+
+def pool() -> ProcessPoolExecutor:
+    return ProcessPoolExecutor(cores(), initializer=logging.disable, initargs=(logging.CRITICAL,))
 
 
 @contextmanager

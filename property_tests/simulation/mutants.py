@@ -1,37 +1,41 @@
-"""Seeded bugs: each swaps one named function of the services for a wrong one, for as long as a run.
+"""Seeded bugs: each swaps a named part of the services for a wrong one, for as long as a run.
 
 The only place where anything is swapped. Each breaks a rule that the simulation must notice.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, contextmanager
 
 import attrs
 
-from sie.bus.api import Message
-from sie.domain.ids import RequestId
-from sie.gateway.core.collect import Collected, Collector
+from property_tests.simulation import wrong_gateway, wrong_worker
+from sie.bus.outbox import Outbox
+from sie.bus.pulls import PullLedger
+from sie.gateway.core import fleet, routing
+from sie.gateway.core.collect import Collector
+from sie.gateway.core.fleet import Fleet
 from sie.gateway.dispatch.inbox import Inbox
 from sie.gateway.dispatch.pending import Pending, Waiting
 from sie.gateway.dispatch.publisher import Publisher
-from sie.wire.ipc import Failed, Finished, ItemOutcome
-from sie.wire.result import WorkResult, decode_result
-from sie.wire.work import WorkItem
+from sie.gateway.http import encode
+from sie.gateway.sync import bootstrap, following
 from sie.worker.consume import dispatcher, intake
+from sie.worker.consume.answers import Answers
 from sie.worker.consume.dispatcher import Dispatcher
 from sie.worker.consume.intake import Intake
-from sie.worker.consume.wakeup import Wakeup
-from sie.worker.core.accept import Run, asked_name
-from sie.worker.core.flights import Flights, Landing
-from sie.worker.core.held_work import Held, HeldWork
+from sie.worker.consume.lane import LaneWork
+from sie.worker.core import flights
+from sie.worker.core.flights import Flights
+from sie.worker.core.held_work import HeldWork
 from sie.worker.core.models import ModelStates
+from sie.worker.core.state import WorkerState
+from sie.worker.heartbeat import Heart
 
 
 @attrs.frozen
-class Mutant:
-    """`owner.name` is swapped for `wrong`."""
+class Swap:
+    """`owner.name` is `wrong` for as long as the block."""
 
-    about: str
     owner: object
     name: str
     wrong: object
@@ -46,97 +50,59 @@ class Mutant:
             setattr(self.owner, self.name, right)
 
 
-def ack_first(self: Dispatcher, held: Held, reply_subject: str, result: WorkResult) -> None:
-    self.answers.done(held.delivery)
-    self.answers.publish(reply_subject, result)
-    self.held_work.release(held)
-    self.room.ring()
+@attrs.frozen
+class Mutant:
+    about: str
+    swaps: tuple[Swap, ...]
+
+    @contextmanager
+    def swapped(self) -> Iterator[None]:
+        with ExitStack() as stack:
+            for swap in self.swaps:
+                stack.enter_context(swap.swapped())
+            yield
 
 
-@contextmanager
-def never_removed(self: Pending, request: RequestId, total: int) -> Iterator[Waiting]:
-    waiting = Waiting(Collector(request, total))
-    self._waiting[request] = waiting
-    yield waiting
+def mutant(about: str, owner: object, name: str, wrong: object) -> Mutant:
+    return Mutant(about, (Swap(owner, name, wrong),))
 
 
-def by_arrival(self: Collector, result: WorkResult) -> bool:
-    if self.ending is None and result.request_id == self.request_id:
-        self._results[len(self._results)] = result
-        if len(self._results) == self.total:
-            self.ending = Collected(tuple(self._results[index] for index in range(self.total)))
-    return self.ending is not None
+_MANY = (Swap(dispatcher, "MAX_BATCHES", 9), Swap(flights, "MAX_BATCHES", 9))
 
-
-def to_anybody(self: Inbox, message: Message) -> None:
-    waiting = next(iter(self.pending._waiting.values()), None)
-    if waiting is not None:
-        waiting.receive(attrs.evolve(decode_result(message.data), request_id=waiting.collector.request_id))
-
-
-ENSURED: list[Wakeup] = []
-"""One of each worker that has ensured its consumer."""
-
-
-async def ensured_once(self: Intake) -> None:
-    if not self.state.has_consumer and self.room not in ENSURED:
-        ENSURED.append(self.room)
-        await self.source.ensure()
-    self._set_consumer(present=True)
-
-
-def any_hash(item: WorkItem, *_: object, now_s: float) -> Run:
-    return Run(asked_name(item))
-
-
-def forgets_the_dead(self: Flights) -> list[Landing]:
-    for number in [n for n, flight in self._flights.items() if flight.sent_s is not None]:
-        del self._flights[number]
-    self._load_again()
-    return []
-
-
-def reversed_outcomes(answer: Finished | Failed, count: int) -> Sequence[ItemOutcome]:
-    if isinstance(answer, Finished):
-        return answer.outcomes[::-1]
-    return (ItemOutcome(error_code=answer.error_code, error=answer.error),) * count
-
-
-@contextmanager
-def keeps_listening(self: Publisher, waiting: Waiting, _: object) -> Iterator[str]:
-    yield self.bus.correlate(lambda _message: waiting.acknowledge()).subject
-
-
-def always_expired(item: WorkItem, *, now_s: float) -> bool:
-    return True
-
-
-def always_tried_again(self: ModelStates, serving_id: str, failure: Failed, *, now_s: float) -> None:
-    self._end(serving_id)
-    self._wanted.add(serving_id)
-
-
-async def for_ever(self: Waiting, *, ack_s: float, timeout_s: float) -> object:
-    await self.over.wait()
-    return self.collector.ending
-
-
-def never_released(self: HeldWork, held: Held) -> None:
-    return
-
-
-MUTANTS: Mapping[str, Mutant] = {
-    "ack before publish": Mutant("an item is acknowledged before its result", Dispatcher, "_settle", ack_first),
-    "collector kept": Mutant("a collector outlives its request", Pending, "open", never_removed),
-    "by arrival": Mutant("results are kept by arrival, not by index", Collector, "receive", by_arrival),
-    "any request": Mutant("a result is taken without a look at its request", Inbox, "receive", to_anybody),
-    "ensured once": Mutant("the consumer is not made again after a restart", Intake, "_ensure", ensured_once),
-    "any hash": Mutant("items of another configuration are run", intake, "judge_delivery", any_hash),
-    "dead batch": Mutant("the batch of a dead child is forgotten", Flights, "die", forgets_the_dead),
-    "mixed items": Mutant("results go to the wrong items of a batch", dispatcher, "outcomes_of", reversed_outcomes),
-    "correlation kept": Mutant("a reply subject outlives its request", Publisher, "listening", keeps_listening),
-    "all expired": Mutant("work in time is dropped as late", dispatcher, "is_expired", always_expired),
-    "load again": Mutant("a load that failed for good is tried again", ModelStates, "fail", always_tried_again),
-    "no timeout": Mutant("a request waits for ever", Waiting, "wait", for_ever),
-    "held for ever": Mutant("finished work stays on the books", HeldWork, "release", never_released),
+GATEWAY: Mapping[str, Mutant] = {
+    "collector kept": mutant("a collector outlives its request", Pending, "open", wrong_gateway.never_removed),
+    "by arrival": mutant("results are kept by arrival, not by index", Collector, "receive", wrong_gateway.by_arrival),
+    "any request": mutant("a result is taken by any request", Inbox, "receive", wrong_gateway.to_anybody),
+    "correlation kept": mutant("a reply subject stays", Publisher, "listening", wrong_gateway.keeps_listening),
+    "gives up": mutant("the bootstrap is not tried again", following, "bootstrap_until_done", wrong_gateway.gives_up),
+    "a model less": mutant("the registry lacks a model", bootstrap, "assemble", wrong_gateway.forgets_one),
+    "no timeout": mutant("a request waits for ever", Waiting, "wait", wrong_gateway.for_ever),
+    "never stale": mutant("a worker not heard of is used", Fleet, "heard_of", wrong_gateway.never_stale),
+    "soon stale": mutant("a worker heard of is not used", fleet, "HEARTBEAT_STALE_S", 1.0),
+    "any worker": mutant("a worker's hash is not looked at", routing, "serves", wrong_gateway.any_worker),
+    "no bound": mutant("the outbox takes whatever comes", Outbox, "publish", wrong_gateway.takes_anything),
+    "no Retry-After": mutant("a refusal does not say when", encode, "encode", wrong_gateway.does_not_say_when),
 }
+WORKER: Mapping[str, Mutant] = {
+    "ack first": mutant("an ack goes before its result", Dispatcher, "_settle", wrong_worker.ack_first),
+    "no ack": mutant("finished work is not acknowledged", Dispatcher, "_settle", wrong_worker.never_acks),
+    "discards": mutant("what is given back is discarded", Answers, "give_back", wrong_worker.discards),
+    "ensured once": mutant("the consumer is made but once", Intake, "_ensure", wrong_worker.ensured_once),
+    "ready early": mutant("ready without a consumer", WorkerState, "is_ready", wrong_worker.BEFORE_ITS_CONSUMER),
+    "any hash": mutant("items of another configuration are run", intake, "judge_delivery", wrong_worker.any_hash),
+    "dead batch": mutant("the batch of a dead child is lost", Flights, "die", wrong_worker.forgets_the_dead),
+    "many batches": Mutant("a child has more batches than it may", _MANY),
+    "mixed items": mutant("results go to wrong items", dispatcher, "outcomes_of", wrong_worker.reversed_outcomes),
+    "all expired": mutant("work in time is dropped as late", dispatcher, "is_expired", wrong_worker.always_expired),
+    "load again": mutant("a final failure is tried again", ModelStates, "fail", wrong_worker.always_tried_again),
+    "rests for good": mutant("a passing failure is final", ModelStates, "fail", wrong_worker.rests_for_good),
+    "held for ever": mutant("finished work stays on the books", HeldWork, "release", wrong_worker.never_released),
+    "given back": mutant("held work is given back", Intake, "_hold", wrong_worker.holds_and_gives_back),
+    "pulls more": mutant("a pull asks for too much", PullLedger, "room", wrong_worker.asks_for_more),
+    "never full": mutant("a worker holds without bound", HeldWork, "is_full", wrong_worker.NEVER_FULL),
+    "dead pull": mutant("a pull that was lost is waited for", PullLedger, "expire", wrong_worker.never_expires),
+    "silent end": mutant("what is held at the stop is dropped", LaneWork, "_give_back", wrong_worker.keeps_silent),
+    "no end": mutant("a worker goes on after its stop", LaneWork, "run_until", wrong_worker.goes_on),
+    "beats on": mutant("the heart beats after the end", Heart, "beat_forever", wrong_worker.beats_on),
+}
+MUTANTS: Mapping[str, Mutant] = {**GATEWAY, **WORKER}

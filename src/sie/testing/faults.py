@@ -4,14 +4,19 @@ Processes are named by number, modulo how many there are, so that every fault ca
 """
 
 from functools import partial
-from typing import Literal, Protocol
+from typing import Literal, Protocol, TypeAlias, get_args
 
 import attrs
+import trio
 from hypothesis import strategies as st
 from hypothesis.strategies import SearchStrategy
 
 from sie.testing.cluster.cluster import Cluster
 from sie.testing.cluster.device import LoadFailure
+from sie.testing.cluster.nodes import Node
+
+WorkerMessages: TypeAlias = Literal["_INBOX.gw-", "sie.health.", "$JS.ACK.", "$JS.API."]
+GatewayMessages: TypeAlias = Literal["sie.work.", "_INBOX.gw-", "$JS.API."]
 
 
 class Fault(Protocol):
@@ -44,6 +49,7 @@ class ConnectionCut:
     process: int
 
     async def begin(self, cluster: Cluster) -> None:
+        cluster.weather.note("ConnectionCut")
         cluster.network.cut(cluster.connected(self.process).process.name)
 
 
@@ -64,9 +70,12 @@ class Partition:
 class Latency:
     process: int
     by_s: float
+    for_s: float
 
     async def begin(self, cluster: Cluster) -> None:
-        cluster.network.delay(cluster.connected(self.process).process.name, self.by_s)
+        name = cluster.connected(self.process).process.name
+        cluster.network.delay(name, self.by_s)
+        cluster.later(self.for_s, partial(cluster.network.delay, name, 0.0))
 
 
 @attrs.frozen
@@ -74,7 +83,7 @@ class WorkerMessagesLost:
     """The next `count` that a worker sends of a kind are dropped; a lost ack becomes a second delivery."""
 
     worker: int
-    which: Literal["_INBOX.gw-", "sie.health.", "$JS.ACK.", "$JS.API."]
+    which: WorkerMessages
     count: int
 
     async def begin(self, cluster: Cluster) -> None:
@@ -87,7 +96,7 @@ class GatewayMessagesLost:
     """The next `count` that a gateway sends of work, or is sent of acks and results, are dropped."""
 
     gateway: int
-    which: Literal["sie.work.", "_INBOX.gw-", "$JS.API."]
+    which: GatewayMessages
     count: int
 
     async def begin(self, cluster: Cluster) -> None:
@@ -117,8 +126,12 @@ class ProcessStopped:
 
     async def begin(self, cluster: Cluster) -> None:
         node = cluster.node(self.process)
-        cluster.nursery.start_soon(node.process.stop)
-        cluster.later(self.down_s, partial(cluster.start, node))
+        cluster.nursery.start_soon(self._restart, cluster, node)
+
+    async def _restart(self, cluster: Cluster, node: Node) -> None:
+        await cluster.stop(node)
+        await trio.sleep(self.down_s)
+        cluster.start(node)
 
 
 @attrs.frozen
@@ -146,20 +159,25 @@ class ChildRefuses:
 class ChildSlow:
     worker: int
     by_s: float
+    for_s: float
 
     async def begin(self, cluster: Cluster) -> None:
-        cluster.worker(self.worker).device.slowness_s = self.by_s
+        device = cluster.worker(self.worker).device
+        device.slow_down(self.by_s)
+        cluster.later(self.for_s, partial(device.slow_down, 0.0))
 
 
 @attrs.frozen
 class LoadFails:
-    """The next load of the worker's backend."""
+    """The worker's child ends, and the next one's first load fails."""
 
     worker: int
     how: LoadFailure
 
     async def begin(self, cluster: Cluster) -> None:
-        cluster.worker(self.worker).device.load_failures.append(self.how)
+        device = cluster.worker(self.worker).device
+        device.load_failures.append(self.how)
+        device.die()
 
 
 @attrs.frozen
@@ -177,20 +195,26 @@ class AuthorityFails:
 class AuthoritySlow:
     process: int
     by_s: float
+    for_s: float
 
     async def begin(self, cluster: Cluster) -> None:
-        cluster.connected(self.process).link.delay_s = self.by_s
+        link = cluster.connected(self.process).link
+        link.slow_down(self.by_s)
+        cluster.later(self.for_s, partial(link.slow_down, 0.0))
 
 
 @attrs.frozen
 class ClockJumps:
-    """The wall clock alone; monotonic time never jumps back."""
+    """The wall clock alone, there and later back; monotonic time never jumps back."""
 
     process: int
     by_s: float
+    for_s: float
 
     async def begin(self, cluster: Cluster) -> None:
-        cluster.connected(self.process).clock.skew_s += self.by_s
+        clock = cluster.connected(self.process).clock
+        clock.jump_to(self.by_s)
+        cluster.later(self.for_s, partial(clock.jump_to, 0.0))
 
 
 @attrs.frozen
@@ -200,39 +224,40 @@ class CatalogueChanges:
     edition: int
 
     async def begin(self, cluster: Cluster) -> None:
-        cluster.config.edition = self.edition
+        cluster.change_catalogue(self.edition)
         await cluster.config.process.kill()
         cluster.start(cluster.config)
 
 
 _numbers = st.integers(0, 5)
-_waits = st.sampled_from((0.5, 3.0, 12.0, 40.0))
+_whiles = st.sampled_from((0.5, 8.0, 45.0))
+_long_whiles = st.sampled_from((10.0, 40.0))
+_counts = st.sampled_from((1, 4, 12))
 _few = st.integers(1, 6)
 KINDS: tuple[SearchStrategy[Fault], ...] = (
     st.builds(BrokerRestarts),
-    st.builds(BrokerDown, _waits),
+    st.builds(BrokerDown, _whiles),
     st.builds(ConnectionCut, _numbers),
-    st.builds(Partition, _numbers, _waits),
-    st.builds(Latency, _numbers, st.sampled_from((0.02, 0.5, 4.0))),
-    st.builds(
-        WorkerMessagesLost, _numbers, st.sampled_from(("_INBOX.gw-", "sie.health.", "$JS.ACK.", "$JS.API.")), _few
-    ),
-    st.builds(GatewayMessagesLost, _numbers, st.sampled_from(("sie.work.", "_INBOX.gw-", "$JS.API.")), _few),
-    st.builds(ProcessKilled, _numbers, _waits),
-    st.builds(ProcessStopped, _numbers, _waits),
+    st.builds(Partition, _numbers, _whiles),
+    st.builds(Latency, _numbers, st.sampled_from((0.02, 0.5, 4.0)), _long_whiles),
+    st.builds(WorkerMessagesLost, _numbers, st.sampled_from(get_args(WorkerMessages)), _counts),
+    st.builds(GatewayMessagesLost, _numbers, st.sampled_from(get_args(GatewayMessages)), _counts),
+    st.builds(ProcessKilled, _numbers, _whiles),
+    st.builds(ProcessStopped, _numbers, _whiles),
     st.builds(ChildDies, _numbers),
     st.builds(ChildRefuses, _numbers, st.integers(1, 3)),
-    st.builds(ChildSlow, _numbers, st.sampled_from((0.2, 5.0, 35.0))),
+    st.builds(ChildSlow, _numbers, st.sampled_from((0.2, 5.0, 35.0)), _long_whiles),
     st.builds(LoadFails, _numbers, st.sampled_from(("temporary", "permanent"))),
     st.builds(AuthorityFails, _numbers, _few),
-    st.builds(AuthoritySlow, _numbers, st.sampled_from((0.5, 6.0, 12.0))),
-    st.builds(ClockJumps, _numbers, st.sampled_from((-3600.0, -20.0, 20.0, 3600.0))),
-    st.builds(CatalogueChanges, st.sampled_from((1, 2))),
+    st.builds(AuthoritySlow, _numbers, st.sampled_from((0.5, 6.0, 12.0)), _long_whiles),
+    st.builds(ClockJumps, _numbers, st.sampled_from((-3600.0, -20.0, 20.0, 3600.0)), _long_whiles),
+    st.builds(CatalogueChanges, st.sampled_from((2, 2, 1))),
 )
 
 
 def faults() -> SearchStrategy[Fault]:
-    return st.one_of(*KINDS)
+    """Each kind as often as any other."""
+    return st.sampled_from(range(len(KINDS))).flatmap(KINDS.__getitem__)
 
 
 FAULTS: tuple[type[Fault], ...] = (

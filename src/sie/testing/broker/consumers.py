@@ -122,7 +122,10 @@ class Consumer:
         if self.is_mine(stored):
             if stored.seq >= self.books.next_seq:
                 self.unseen -= 1
-            self._forget(stored.seq)
+            stalled = self._is_stalled() and stored.seq in self.books.lent
+            self.books.forget(stored.seq)
+            if stalled:  # others may leave with it, so what to lend instead is looked for after them
+                self.agenda.arm(self._pull_timer, self.agenda.now_s)
 
     def on_purged(self) -> None:
         """Nothing of it waits any more, and what was given up is forgotten with it."""

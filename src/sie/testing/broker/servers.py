@@ -10,7 +10,7 @@ from sie.testing.broker.histories import Flavor
 from sie.testing.broker.sides import MAX_PENDING_BYTES, ServerSide, Side
 from sie.testing.nats_server import open_nats_server
 
-AT_ONCE = 40  # more of them share two cores badly, and steps take longer than the lapses allow
+AT_ONCE = 30  # more of them share two cores badly, and steps take longer than the lapses allow
 SERVERS_AT_ONCE = 8
 
 

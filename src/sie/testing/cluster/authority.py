@@ -18,18 +18,22 @@ EXPORT_PATH = "/v1/configs/export"
 class AuthorityLink:
     """The way to the config service. The next `errors` calls get a 500; every call takes `delay_s` longer.
 
-    `read_edition` is the edition of the catalogue that was last read to its end, 0 before that.
+    `read_edition` is the edition of the catalogue that was last read to its end, at `read_s`; 0 before that.
     """
 
     server: AppServer
     served_edition: Callable[[], int]
     read_edition: int = 0
+    read_s: float = 0.0
     errors: int = 0
     delay_s: float = 0.0
-    calls: int = 0
 
     def heal(self) -> None:
-        self.errors, self.delay_s = 0, 0.0
+        self.errors = 0
+        self.slow_down(0.0)
+
+    def slow_down(self, by_s: float) -> None:
+        self.delay_s = by_s
 
     def open(self) -> OpenAuthority:
         return partial(_open, self)
@@ -51,7 +55,6 @@ class AuthorityTransport(httpx2.AsyncBaseTransport):
 
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
         link = self._link
-        link.calls += 1
         await trio.sleep(link.delay_s)
         if link.errors:
             link.errors -= 1
@@ -61,6 +64,6 @@ class AuthorityTransport(httpx2.AsyncBaseTransport):
         except ConnectionLost as error:
             raise httpx2.ConnectError(str(error), request=request) from error
         if answer.status == 200 and request.url.path == EXPORT_PATH:
-            link.read_edition = link.served_edition()
+            link.read_edition, link.read_s = link.served_edition(), trio.current_time()
         headers = {name: value for name, value in answer.headers.items() if name != "content-length"}
         return httpx2.Response(answer.status, headers=headers, content=answer.body, request=request)

@@ -62,14 +62,23 @@ def read_answer(answer: Answer) -> Reading:
 def judge_reading(ask: Ask, name: str, reading: Reading) -> list[str]:
     """What is wrong with a 200: it holds each item once, in order, with its own vector, or that item's error."""
     wanted = tuple(item_id(name, index) for index in range(ask.items) if index not in reading.errors)
-    found = []
+    found = list[str]()
     if reading.order != wanted or not set(reading.errors) <= set(range(ask.items)):
         found.append(f"{name} was answered with items {reading.order} and errors {dict(reading.errors)}")
     texts = {item_id(name, index): text for index, text in enumerate(texts_of(ask, name))}
+    spoiled = {item_id(name, index) for index in range(ask.items) if is_spoiled(ask, index)}
+    found += [
+        f"{name} was answered with a vector for {key}, which has none" for key in reading.values if key in spoiled
+    ]
     for key, values in reading.values.items():
         if key in texts and list(values) != vector(ask.model, texts[key]):
             found.append(f"{name} was answered with another text's or model's vector for {key}")
     return found
+
+
+def is_spoiled(ask: Ask, index: int) -> bool:
+    """Is it an item that no backend can answer?"""
+    return bool(_marker(ask.shape, index))
 
 
 def item_id(name: str, index: int) -> str:

@@ -19,11 +19,15 @@ from sie.testing.cluster.catalogue import CatalogueFolders
 from sie.testing.cluster.events import EventLog
 from sie.testing.cluster.ledger import Ledger
 from sie.testing.cluster.network import Network
-from sie.testing.cluster.nodes import ConfigNode, GatewayNode, Node, Surroundings, WorkerNode
+from sie.testing.cluster.nodes import ConfigNode, GatewayNode, Node, Surroundings, WorkerNode, system_tasks
 from sie.testing.cluster.served import Call
+from sie.testing.cluster.weather import Weather
 
 LOOK_S = 0.5
 """Between two looks at whether something has come true."""
+
+STOP_LIMIT_S = 15.0
+"""Of an orderly end: 8 s for what runs, and the bounded closing of what is open."""
 
 CONFIG_DELAY_S = 0.05
 """The config service is the last to come up, so that everybody has to ask twice."""
@@ -44,9 +48,11 @@ class Cluster:
     def __init__(self, topology: Topology, seed: int, folders: CatalogueFolders, nursery: trio.Nursery) -> None:
         self.nursery = nursery
         self.log = EventLog()
-        self.ledger = Ledger(lambda edition: expected_hash(folders, edition))
-        self.network = Network(seed)
-        around = Surroundings(seed, self.network, self.ledger, self.log, topology.storage)
+        self.weather = Weather()
+        self.ledger = Ledger(lambda edition: expected_hash(folders, edition), self.weather)
+        self.network = Network(seed, self.weather)
+        around = Surroundings(seed, self.network, self.ledger, self.log, self.weather, system_tasks(), topology.storage)
+        self.changed = self.weather.spell("CatalogueChanges")
         self.config = ConfigNode(around, folders)
         self.gateways = tuple(GatewayNode(f"gateway-{n}", around, self.config) for n in range(topology.gateways))
         self.workers = tuple(WorkerNode(f"worker-{n}", around, self.config) for n in range(topology.workers))
@@ -76,6 +82,14 @@ class Cluster:
         if node.process.life is None:
             node.process.start(self.nursery)
 
+    async def stop(self, node: Node) -> None:
+        """In order, and within its bound."""
+        with trio.move_on_after(STOP_LIMIT_S):
+            await node.process.stop()
+            return
+        self.ledger.violate(f"{node.process.name} does not end within {STOP_LIMIT_S:g} s of its stop")
+        await node.process.kill()
+
     def later(self, in_s: float, do: Callable[[], None]) -> None:
         self.nursery.start_soon(_do_later, in_s, do)
 
@@ -84,20 +98,37 @@ class Cluster:
         self.network.heal()
         for node in self.connected_nodes:
             node.link.heal()
-            node.clock.skew_s = 0.0
+            node.clock.jump_to(0.0)
             if node.process.life is not None:
                 node.process.life.tap.heal()
         for worker in self.workers:
             worker.device.heal()
 
-    async def restart_stale(self) -> None:
-        """What an operator does: start what is down, and again what holds an old catalogue or gave a model up."""
-        self.start(self.config)
-        for node in self.connected_nodes:
-            old = node.link.read_edition not in (0, self.config.edition)
-            if old or (isinstance(node, WorkerNode) and node.facts.has_failed):
-                await node.process.stop()
+    def start_crashed(self) -> None:
+        """What a kubelet does. Whoever runs is left alone: it must recover by itself."""
+        for node in self.nodes:
             self.start(node)
+
+    async def restart_stale(self) -> None:
+        """What an operator still has to do: start again what gave a model up for good, or holds an old catalogue.
+
+        The second is needed only as long as services read the catalogue once.
+        """
+        for node in self.connected_nodes:
+            if not self.is_current(node):
+                await self.stop(node)
+                self.start(node)
+        self.changed.end()
+
+    def is_current(self, node: GatewayNode | WorkerNode) -> bool:
+        """It holds the present catalogue, and nothing that only an operator can mend."""
+        gave_up = isinstance(node, WorkerNode) and bool(node.facts.refusing)
+        return node.link.read_edition == self.config.edition and not gave_up
+
+    def change_catalogue(self, edition: int) -> None:
+        """From now on, whoever reads it reads this."""
+        self.config.edition = edition
+        self.changed.begin()
 
     async def wait_until(self, condition: Callable[[], bool], limit_s: float) -> bool:
         """False: it did not come true in time."""
@@ -118,10 +149,14 @@ class Cluster:
                 yield f"{worker.process.name} holds {worker.facts.queue_depth} items"
 
     def is_ready(self) -> bool:
-        """Every process is up with the present catalogue, and every worker says that it takes work."""
-        current = all(node.link.read_edition == self.config.served_edition for node in self.connected_nodes)
-        up = all(node.process.life is not None for node in self.nodes)
-        return up and current and all(worker.facts.is_ready for worker in self.workers)
+        """Every process is up and has a catalogue, and every worker takes work and is heard by every gateway."""
+        up = all(node.process.runs for node in self.nodes)
+        read = all(node.link.read_edition for node in self.connected_nodes)
+        ready = up and read and all(worker.facts.is_ready for worker in self.workers)
+        return ready and all(self._is_heard(gateway, worker) for gateway in self.gateways for worker in self.workers)
+
+    def _is_heard(self, gateway: GatewayNode, worker: WorkerNode) -> bool:
+        return gateway.facts.must_use(self.ledger.hash_of(worker.link.read_edition), trio.current_time())
 
     async def health(self, gateway: GatewayNode) -> dict[str, int]:
         """How many requests a gateway has in flight, and how many workers it would use. Raises ConnectionLost."""

@@ -14,6 +14,7 @@ import trio.testing
 
 from sie.domain.errors import ErrorCode
 from sie.testing.cluster.vectors import FATAL, outcome, text_of
+from sie.testing.cluster.weather import CHILD_DIED, Spell, Weather
 from sie.wire.ipc import Answer, EncodeBatch, Failed, Finished, FrameReader, Hello, LoadModel, ModelUpdate, frame
 from sie.worker.children import NoBackend
 
@@ -26,26 +27,42 @@ OnLoad = Callable[[str, LoadFailure | None], None]
 
 @attrs.define(eq=False)
 class Device:
-    """It outlives its children and its worker. `most_batches` is the most that were with a child at one time."""
+    """It outlives its children and its worker. `on_held` is told how many batches its child has then."""
 
     on_batch: OnBatch
     on_load: OnLoad
+    on_held: Callable[[int], None]
+    weather: Weather
     load_s: float = 0.2
     batch_s: float = 0.01
     slowness_s: float = 0.0
     refused_launches: int = 0
     load_failures: deque[LoadFailure] = attrs.field(factory=deque)
     launched: int = 0
-    most_batches: int = 0
     _life: trio.CancelScope | None = None
+    _slow: Spell = attrs.field(init=False)
+
+    def __attrs_post_init__(self) -> None:
+        self._slow = self.weather.spell("ChildSlow")
+
+    @property
+    def is_up(self) -> bool:
+        return self._life is not None
+
+    def slow_down(self, by_s: float) -> None:
+        """0 makes it as fast as it was."""
+        self.slowness_s = by_s
+        self._slow.begin() if by_s else self._slow.end()
 
     def heal(self) -> None:
-        self.slowness_s, self.refused_launches = 0.0, 0
+        self.slow_down(0.0)
+        self.refused_launches = 0
         self.load_failures.clear()
 
     def die(self) -> None:
         """The child that lives now ends at once, whatever it is doing."""
         if self._life is not None:
+            self.weather.note(CHILD_DIED)
             self._life.cancel()
 
     @asynccontextmanager
@@ -54,6 +71,7 @@ class Device:
         await trio.sleep(self.load_s)
         if self.refused_launches:
             self.refused_launches -= 1
+            self.weather.note(CHILD_DIED)
             raise NoBackend("the scripted backend does not start")
         ours, theirs = trio.testing.memory_stream_pair()
         async with trio.open_nursery() as nursery:
@@ -92,13 +110,10 @@ class _Child:
                     if isinstance(message, LoadModel):
                         loads_in.send_nowait(message)
                     elif isinstance(message, EncodeBatch):
-                        self._count(message)
+                        self.held_batches += 1
+                        self.device.on_held(self.held_batches)
                         batches_in.send_nowait(message)
             nursery.cancel_scope.cancel()
-
-    def _count(self, _: EncodeBatch) -> None:
-        self.held_batches += 1
-        self.device.most_batches = max(self.device.most_batches, self.held_batches)
 
     async def _load(self, request: LoadModel) -> None:
         await self._say(ModelUpdate(serving_id=request.serving_id, state="loading", activity="loading"))

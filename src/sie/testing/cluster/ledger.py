@@ -3,21 +3,34 @@
 It is told what gateways publish, what workers are lent, run, answer and acknowledge. A broken rule is kept as a line.
 """
 
+import json
 from collections.abc import Callable, Mapping
 
 import attrs
+import trio
 
-from sie.testing.cluster.authority import AuthorityLink
+from sie.bus.api import Message
+from sie.bus.pulls import PullLost, judge_pull_status
 from sie.testing.cluster.device import LoadFailure
-from sie.wire.codec import unpack
+from sie.testing.cluster.facts import GatewayFacts, WorkerFacts, fields
+from sie.testing.cluster.leases import MOST_LEASES
+from sie.testing.cluster.weather import CHILD_DIED, WORKER_AWAY, Weather
+from sie.worker.consume.source import PULL_CAPACITY
+from sie.worker.core.flights import MAX_BATCHES
 
 HashOf = Callable[[int], str]
 """The lane's configuration hash in an edition of the catalogue."""
+RUN_AGAIN_S: Mapping[str, float] = {
+    **dict.fromkeys(("BrokerRestarts", "BrokerDown", "ConnectionCut", "Partition", "Latency"), 60.0),
+    **dict.fromkeys(("MessagesLost", WORKER_AWAY, CHILD_DIED), 60.0),
+}
+"""Trouble that makes work run again, and for how long after it: twice the ack_wait, for a lease that just began."""
+PULL = "$JS.API.CONSUMER.MSG.NEXT."
 
 
-@attrs.frozen
+@attrs.define(eq=False)
 class Item:
-    """A work item as its gateway published it; `deadline_s` is unix time."""
+    """A work item as its gateway published it; `deadline_s` and `routed_s` are unix time."""
 
     item_id: str
     request_id: str
@@ -25,35 +38,17 @@ class Item:
     text: str
     config_hash: str
     deadline_s: float
-
-
-@attrs.define(eq=False)
-class WorkerFacts:
-    """One life of one worker process."""
-
-    name: str
-    unix_s: Callable[[], float]
-    link: AuthorityLink
-    lent: dict[str, str] = attrs.field(factory=dict)
-    """Ack subject to item id."""
-    answered: dict[str, bytes] = attrs.field(factory=dict)
-    refusing: set[str] = attrs.field(factory=set)
-    """Serving ids whose load failed for good."""
-    has_failed: bool = False
-    """Whether any load failed."""
-    has_ensured: bool = False
-    """Whether the consumer was asked for."""
-    is_ready: bool = False
-    queue_depth: int = 0
+    routed_s: float
+    published_s: float
+    runs: int = 0
 
 
 @attrs.define(eq=False)
 class Ledger:
     hash_of: HashOf
+    weather: Weather
     items: dict[str, Item] = attrs.field(factory=dict)
     violations: list[str] = attrs.field(factory=list)
-    results: dict[str, int] = attrs.field(factory=dict)
-    """How many results each item was given, by item id."""
     counts: dict[str, int] = attrs.field(factory=dict)
     _by_text: dict[str, Item] = attrs.field(factory=dict)
 
@@ -63,14 +58,34 @@ class Ledger:
     def count(self, fact: str) -> None:
         self.counts[fact] = self.counts.get(fact, 0) + 1
 
-    def on_work(self, data: bytes) -> None:
+    def on_work(self, gateway: GatewayFacts, data: bytes) -> None:
         item = _item(data)
         self.items[item.item_id] = self._by_text[item.text] = item
         self.count("items published")
+        routed_s = trio.current_time() + item.routed_s - gateway.clock.unix_s()
+        by_this_clock = routed_s > gateway.clock.jumped_s
+        if by_this_clock and not gateway.could_use(item.config_hash, routed_s):
+            self.violate(f"{gateway.name} queues {item.item_id} for {item.config_hash:.8}, and hears of nobody there")
 
     def on_lent(self, worker: WorkerFacts, ack_subject: str, item_id: str) -> None:
-        worker.lent[ack_subject] = item_id
+        worker.leases.lend(ack_subject, item_id)
         self.count("deliveries")
+        if (held := len(worker.leases.open)) > MOST_LEASES:
+            self.violate(f"{worker.name} holds {held} deliveries, which is above {MOST_LEASES}")
+
+    def on_pull(self, worker: WorkerFacts, data: bytes) -> None:
+        batch = json.loads(data)["batch"]
+        if batch > PULL_CAPACITY:
+            self.violate(f"{worker.name} asks for {batch} deliveries, which is above {PULL_CAPACITY}")
+
+    def on_status(self, worker: WorkerFacts, message: Message) -> None:
+        """What the broker says of a worker's pull."""
+        if isinstance(judge_pull_status(message.status, message.headers.get("Description", "")), PullLost):
+            worker.lose_consumer()
+
+    def on_held_batches(self, worker: WorkerFacts, count: int) -> None:
+        if count > MAX_BATCHES:
+            self.violate(f"{worker.name} has {count} batches with its child, which is above {MAX_BATCHES}")
 
     def on_batch(self, worker: WorkerFacts, serving_id: str, texts: tuple[str, ...]) -> None:
         self.count("batches")
@@ -83,23 +98,35 @@ class Ledger:
                 self.violate(f"{worker.name} runs {item.item_id} as {serving_id}, it asks for {item.serving_id}")
             elif item.config_hash != held:
                 self.violate(f"{worker.name} holds {held:.8} and runs {item.item_id}, routed by {item.config_hash:.8}")
+            else:
+                self._on_run(worker, item)
+
+    def _on_run(self, worker: WorkerFacts, item: Item) -> None:
+        item.runs += 1
+        if item.runs > 1 and not self._may_run_again(item):
+            self.violate(f"{worker.name} runs {item.item_id} for time {item.runs} when nothing is wrong")
+
+    def _may_run_again(self, item: Item) -> bool:
+        """Trouble since it was published, or shortly before."""
+        age_s = trio.current_time() - item.published_s
+        return any(over_s <= age_s + RUN_AGAIN_S.get(kind, -age_s - 1) for kind, over_s in self.weather.ages_s())
 
     def on_load(self, worker: WorkerFacts, serving_id: str, failure: LoadFailure | None) -> None:
         self.count(f"loads {failure or 'done'}")
-        worker.has_failed |= failure is not None
+        worker.load_ended(serving_id, failed=failure is not None)
         if failure == "permanent":
             worker.refusing.add(serving_id)
         elif serving_id in worker.refusing:
             self.violate(f"{worker.name} loads {serving_id} again after it failed for good")
 
     def on_result(self, worker: WorkerFacts, subject: str, data: bytes) -> None:
-        body = _fields(data)
+        body = fields(data)
         item = self.items.get(str(body.get("work_item_id")))
         if item is None or not subject.endswith(item.request_id) or body.get("request_id") != item.request_id:
             self.violate(f"{worker.name} answers {body.get('work_item_id')} on {subject}")
             return
         answer = body.get("result_msgpack")
-        self.results[item.item_id] = self.results.get(item.item_id, 0) + 1
+        worker.leases.answer(item.item_id)
         self.count("results" if answer else "error results")
         if answer and item.serving_id in worker.refusing:
             self.violate(f"{worker.name} answers {item.item_id} although {item.serving_id} failed to load for good")
@@ -112,17 +139,21 @@ class Ledger:
         worker.answered[item.item_id] = answer or before or b""
 
     def on_heartbeat(self, worker: WorkerFacts, data: bytes) -> None:
-        body = _fields(data)
+        body = fields(data)
         depth = body.get("queue_depth")
-        worker.is_ready = body.get("ready") is True and body.get("draining") is False
+        worker.is_draining = body.get("draining") is True
+        worker.is_ready = body.get("ready") is True and not worker.is_draining
         worker.queue_depth = depth if isinstance(depth, int) else 0
         self.count("heartbeats")
-        if worker.is_ready and not worker.has_ensured:
+        if worker.is_ready and not worker.has_ensured and trio.current_time() > worker.ensure_due_s:
             self.violate(f"{worker.name} says that it is ready before it has asked for its consumer")
+        for item_id in worker.leases.overdue():
+            self.violate(f"{worker.name} has answered {item_id} and does not acknowledge it")
 
     def on_word(self, worker: WorkerFacts, ack_subject: str, word: bytes) -> None:
         """What a worker tells the broker of a delivery."""
-        item_id = worker.lent.get(ack_subject)
+        item_id = worker.leases.given.get(ack_subject)
+        worker.leases.tell(ack_subject, word)
         if item_id is None:
             self.violate(f"{worker.name} says {word!r} of a delivery it never got")
         elif word == b"+ACK":
@@ -138,10 +169,14 @@ class Ledger:
         elif item_id not in worker.answered and worker.unix_s() < item.deadline_s:
             self.violate(f"{worker.name} acknowledges {item_id} before it has published its result")
 
+    def on_orderly_end(self, worker: WorkerFacts) -> None:
+        for item_id in worker.leases.open:
+            self.violate(f"{worker.name} ends in order and says nothing of {item_id}, which it holds")
+
 
 def _item(data: bytes) -> Item:
-    body = _fields(data)
-    content, deadline_s = body.get("item"), body.get("deadline")
+    body = fields(data)
+    content, deadline_s, routed_s = body.get("item"), body.get("deadline"), body.get("timestamp")
     profile = body.get("profile_id")
     return Item(
         item_id=str(body.get("work_item_id")),
@@ -150,9 +185,6 @@ def _item(data: bytes) -> Item:
         text=str(content.get("text")) if isinstance(content, Mapping) else "",
         config_hash=str(body.get("bundle_config_hash")),
         deadline_s=deadline_s if isinstance(deadline_s, float) else float("inf"),
+        routed_s=routed_s if isinstance(routed_s, float) else 0.0,
+        published_s=trio.current_time(),
     )
-
-
-def _fields(data: bytes) -> Mapping[object, object]:
-    body = unpack(data)
-    return body if isinstance(body, Mapping) else {}

@@ -8,6 +8,7 @@ import attrs
 import trio
 
 from sie.runtime.world import Machine
+from sie.testing.cluster.weather import Spell
 
 T = TypeVar("T")
 START_UNIX_S = 1_800_000_000.0
@@ -18,6 +19,14 @@ class WallClock:
     """Runs with Trio's clock, `skew_s` beside it."""
 
     skew_s: float = 0.0
+    wrong: Spell | None = None
+    jumped_s: float = float("-inf")
+
+    def jump_to(self, skew_s: float) -> None:
+        if skew_s != self.skew_s:
+            self.skew_s, self.jumped_s = skew_s, trio.current_time()
+        if self.wrong is not None:
+            self.wrong.begin() if skew_s else self.wrong.end()
 
     def unix_s(self) -> float:
         return START_UNIX_S + trio.current_time() + self.skew_s

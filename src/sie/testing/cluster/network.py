@@ -6,18 +6,28 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager
 
 import trio
 
-from sie.bus.api import Bus, OpenBus
+from sie.bus.api import Bus, Message, OpenBus
+from sie.bus.outbox import COMMAND_OVERHEAD_BYTES
 from sie.testing.broker.face import open_broker, open_broker_bus
 from sie.testing.broker.model import Broker
 from sie.testing.broker.network import Network as Wire
+from sie.testing.cluster.weather import Spell, Weather
+
+OUTBOX_BYTES = 128 * 1024
+"""Small, so that a partition can fill it; the work of the largest burst of clients has room."""
 
 
 class Network:
     """Wires are known by the name of their process, and outlive its lives."""
 
-    def __init__(self, seed: int) -> None:
+    def __init__(self, seed: int, weather: Weather) -> None:
         self.broker = Broker(trio.current_time, choose=random.Random(seed).randrange)
+        self._weather = weather
+        self._down = weather.spell("BrokerDown")
         self._wires: dict[str, Wire] = {}
+        self._partitions: dict[str, Spell] = {}
+        self._latencies: dict[str, Spell] = {}
+        self._backlogs: dict[str, int] = {}
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
@@ -29,22 +39,31 @@ class Network:
 
         def open_on_wire(url: str, *, inbox: str, name: str) -> AbstractAsyncContextManager[Bus]:
             assert name
-            return open_broker_bus(self.broker, url, inbox=inbox, name=process, network=wire)
+            return open_broker_bus(
+                self.broker, url, inbox=inbox, name=process, network=wire, outbox_max_bytes=OUTBOX_BYTES
+            )
 
         return open_on_wire
 
     def restart(self) -> None:
         """A broker that is down stays down."""
         if self.broker.is_up:
+            self._weather.note("BrokerRestarts")
             self.broker.restart()
 
     def stop(self) -> None:
         if self.broker.is_up:
+            self._down.begin()
             self.broker.stop()
 
     def start(self) -> None:
         if not self.broker.is_up:
             self.broker.start()
+            self._down.end()
+
+    def knows(self, process: str) -> bool:
+        """Has the broker a connection of it?"""
+        return any(link.name == process for link in self.broker.links)
 
     def cut(self, process: str) -> None:
         for link in [link for link in self.broker.links if link.name == process]:
@@ -52,18 +71,31 @@ class Network:
 
     def block(self, process: str) -> None:
         self._wire(process).blocked = True
+        self._backlogs[process] = 0
+        self._partitions.setdefault(process, self._weather.spell("Partition")).begin()
 
     def unblock(self, process: str) -> None:
         self._wire(process).blocked = False
+        if process in self._partitions:
+            self._partitions[process].end()
+
+    def backlog_bytes(self, process: str, message: Message) -> int:
+        """What a process has sent, this message included, since nothing of it leaves: a lower bound of its outbox."""
+        if not self._wire(process).blocked:
+            return 0
+        self._backlogs[process] += len(message.data) + COMMAND_OVERHEAD_BYTES
+        return self._backlogs[process]
 
     def delay(self, process: str, by_s: float) -> None:
         self._wire(process).latency_s = by_s
+        spell = self._latencies.setdefault(process, self._weather.spell("Latency"))
+        spell.begin() if by_s else spell.end()
 
     def heal(self) -> None:
         self.start()
-        for wire in self._wires.values():
-            wire.latency_s = 0.0
-            wire.blocked = False
+        for process in self._wires:
+            self.delay(process, 0.0)
+            self.unblock(process)
 
     def leftovers(self) -> Iterator[str]:
         """A line for each stream that holds work."""

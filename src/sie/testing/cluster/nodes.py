@@ -3,6 +3,7 @@
 from functools import partial
 
 import attrs
+import trio
 
 from sie.bus.api import Message
 from sie.bus.jetstream_api import Storage
@@ -17,12 +18,14 @@ from sie.testing.cluster.authority import AuthorityLink
 from sie.testing.cluster.catalogue import CatalogueFolders
 from sie.testing.cluster.device import Device, LoadFailure
 from sie.testing.cluster.events import EventLog
-from sie.testing.cluster.ledger import Ledger, WorkerFacts
+from sie.testing.cluster.facts import GatewayFacts, WorkerFacts
+from sie.testing.cluster.ledger import PULL, Ledger
 from sie.testing.cluster.machine import WallClock, machine_of
-from sie.testing.cluster.network import Network
+from sie.testing.cluster.network import OUTBOX_BYTES, Network
 from sie.testing.cluster.process import Life, Process
 from sie.testing.cluster.served import AppServer
-from sie.testing.cluster.tapped import Tap, tapped
+from sie.testing.cluster.tapped import OnMessage, Tap, tapped
+from sie.testing.cluster.weather import GATEWAY_STARTED, WORKER_AWAY, Weather
 from sie.worker.app import World as WorkerWorld
 from sie.worker.app import run as run_worker
 from sie.worker.children import open_child
@@ -33,6 +36,9 @@ REQUEST_TIMEOUT_S = 45.0
 """Above the ack_wait of 30 s, so that work that comes again can still be in time."""
 
 
+ACK = "$JS.ACK."
+
+
 @attrs.frozen
 class Surroundings:
     """What every node of one cluster shares."""
@@ -41,10 +47,36 @@ class Surroundings:
     network: Network
     ledger: Ledger
     log: EventLog
+    weather: Weather
+    tasks: int
+    """Of nobody's, from before the first process."""
     storage: Storage = "memory"
+
+    def clock(self) -> WallClock:
+        return WallClock(wrong=self.weather.spell("ClockJumps"))
 
     def machine_seed(self, process: Process, life: Life) -> str:
         return f"{self.seed}/{process.name}/{life.number}"
+
+    def count_tasks(self, process: Process) -> None:
+        """What a process started outside its own nurseries would live on after it."""
+        if (more := system_tasks() - self.tasks) > 0:
+            self.ledger.violate(f"{process.name} has ended in order, and {more} of its tasks live on")
+
+    def on_sent(self, process: Process, message: Message) -> None:
+        if (held := self.network.backlog_bytes(process.name, message)) > OUTBOX_BYTES:
+            self.ledger.violate(f"the outbox of {process.name} has {held} bytes, which is above {OUTBOX_BYTES}")
+
+    def on_lost(self, message: Message) -> None:
+        """By a tap: whoever lost it."""
+        self.weather.note("MessagesLost")
+        self.log.add("tap", "loses", message.subject)
+
+    def late(self, process: Process) -> OnMessage:
+        def on_late(message: Message) -> None:
+            self.ledger.violate(f"{process.name} sends on {message.subject} after its end")
+
+        return on_late
 
 
 class ConfigNode:
@@ -55,8 +87,10 @@ class ConfigNode:
         self.served_edition = 0
         self._around = around
         self._folders = folders
-        tap = partial(Tap, _ignore, _ignore)
-        self.process = Process("config", self._main, tap, _nothing, around.log.add)
+        self.process = Process("config", self._main, Tap, _ignore, around.log.add, _nothing, self._on_end)
+
+    def _on_end(self) -> None:
+        self._around.count_tasks(self.process)
 
     async def _main(self, life: Life) -> None:
         self.served_edition = self.edition
@@ -68,22 +102,35 @@ class ConfigNode:
 class GatewayNode:
     def __init__(self, name: str, around: Surroundings, config: ConfigNode) -> None:
         self.server = AppServer()
-        self.clock = WallClock()
+        self.clock = around.clock()
         self.link = AuthorityLink(config.server, lambda: config.served_edition)
+        self.facts = GatewayFacts(name, self.clock, self.link)
         self._around = around
-        self.process = Process(name, self._main, self._tap, partial(_cut, around, name), around.log.add)
+        cut = partial(_cut, around, name)
+        self.process = Process(name, self._main, self._tap, cut, around.log.add, _nothing, self._on_end)
 
     def _tap(self) -> Tap:
-        return Tap(self._on_sent, _ignore)
+        around = self._around
+        return Tap(self._on_sent, self._on_received, on_late=around.late(self.process), on_lost=around.on_lost)
 
     def _on_sent(self, message: Message) -> None:
+        self._around.on_sent(self.process, message)
         if message.subject.startswith("sie.work."):
             self._around.log.add(self.process.name, "queues", message.headers.get("Nats-Msg-Id", ""))
-            self._around.ledger.on_work(message.data)
+            self._around.ledger.on_work(self.facts, message.data)
+
+    def _on_received(self, message: Message) -> None:
+        if message.subject.startswith("sie.health."):
+            self.facts.hear(message.data)
+
+    def _on_end(self) -> None:
+        self._around.count_tasks(self.process)
 
     async def _main(self, life: Life) -> None:
         around = self._around
         self.link.read_edition = 0
+        self.facts = GatewayFacts(self.process.name, self.clock, self.link)
+        around.weather.note(GATEWAY_STARTED)
         settings = GatewaySettings(
             config_service_url="http://config", request_timeout_s=REQUEST_TIMEOUT_S, stream_storage=around.storage
         )
@@ -93,33 +140,61 @@ class GatewayNode:
 
 
 class WorkerNode:
+    """`away` is on while the worker takes no work because its process does not run, or is not ready yet."""
+
     def __init__(self, name: str, around: Surroundings, config: ConfigNode) -> None:
-        self.clock = WallClock()
+        self.clock = around.clock()
         self.link = AuthorityLink(config.server, lambda: config.served_edition)
-        self.facts = WorkerFacts(name, self.clock.unix_s, self.link)
-        self.device = Device(self._on_batch, self._on_load)
+        self.facts = WorkerFacts(name, self.clock.unix_s, self.link, around.weather)
+        self.device = Device(self._on_batch, self._on_load, self._on_held, around.weather)
+        self.away = around.weather.spell(WORKER_AWAY)
         self._around = around
-        self.process = Process(name, self._main, self._tap, partial(_cut, around, name), around.log.add)
+        self.process = Process(
+            name, self._main, self._tap, partial(_cut, around, name), around.log.add, self._on_leave, self._on_end
+        )
 
     def _tap(self) -> Tap:
-        return Tap(self._on_sent, self._on_received)
+        around = self._around
+        return Tap(self._on_sent, self._on_received, self._on_refused, around.late(self.process), around.on_lost)
 
     def _on_sent(self, message: Message) -> None:
         subject, ledger = message.subject, self._around.ledger
+        self._around.on_sent(self.process, message)
         if subject.startswith("_INBOX."):
             self._tell("answers", subject)
             ledger.on_result(self.facts, subject, message.data)
-        elif subject.startswith("$JS.ACK."):
+        elif subject.startswith(ACK):
             self._tell("says", message.data.decode())
             ledger.on_word(self.facts, subject, message.data)
         elif subject.startswith("sie.health."):
             ledger.on_heartbeat(self.facts, message.data)
+            if self.facts.is_ready:
+                self.away.end()
+        elif subject.startswith(PULL):
+            ledger.on_pull(self.facts, message.data)
         elif subject.startswith("$JS.API.CONSUMER."):
             self.facts.has_ensured = True
 
     def _on_received(self, message: Message) -> None:
-        if message.reply.startswith("$JS.ACK."):
+        if message.reply.startswith(ACK):
             self._around.ledger.on_lent(self.facts, message.reply, message.headers.get("Nats-Msg-Id", ""))
+        elif message.status and "-pull." in message.subject:
+            self._around.ledger.on_status(self.facts, message)
+
+    def _on_refused(self, message: Message) -> None:
+        """What was said without a connection was said."""
+        if message.subject.startswith(ACK):
+            self.facts.leases.tell(message.subject, message.data)
+
+    def _on_leave(self) -> None:
+        self.away.begin()
+
+    def _on_end(self) -> None:
+        self._around.ledger.on_orderly_end(self.facts)
+        self._around.count_tasks(self.process)
+
+    def _on_held(self, count: int) -> None:
+        self._around.ledger.on_held_batches(self.facts, count)
 
     def _on_batch(self, serving_id: str, texts: tuple[str, ...]) -> None:
         self._tell("runs", f"{serving_id} {' '.join(texts)}")
@@ -134,8 +209,10 @@ class WorkerNode:
 
     async def _main(self, life: Life) -> None:
         around, name = self._around, self.process.name
+        self.away.begin()
         self.link.read_edition = 0
-        self.facts = WorkerFacts(name, self.clock.unix_s, self.link)
+        self.facts.end()
+        self.facts = WorkerFacts(name, self.clock.unix_s, self.link, around.weather)
         settings = WorkerSettings(
             worker_id=WorkerId(name), config_service_url="http://config", stream_storage=around.storage
         )
@@ -152,13 +229,19 @@ class WorkerNode:
 Node = ConfigNode | GatewayNode | WorkerNode
 
 
+def system_tasks() -> int:
+    """Tasks of the run that no nursery of anybody's own holds."""
+    root = trio.lowlevel.current_root_task()
+    return sum(len(nursery.child_tasks) for nursery in root.child_nurseries) if root else 0
+
+
 def _cut(around: Surroundings, name: str, _: Life) -> None:
     around.network.cut(name)
 
 
-def _ignore(_: Message) -> None:
+def _ignore(_: Life) -> None:
     return
 
 
-def _nothing(_: Life) -> None:
+def _nothing() -> None:
     return

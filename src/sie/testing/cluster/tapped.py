@@ -8,24 +8,32 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager
 
 import attrs
 
-from sie.bus.api import NO_HEADERS, Bus, Correlation, Handler, Message, NotConnected, OpenBus
+from sie.bus.api import NO_HEADERS, Bus, BusError, Correlation, Handler, Message, NotConnected, OpenBus
 
 OnMessage = Callable[[Message], None]
+
+
+def ignore(_: Message) -> None:
+    return
 
 
 @attrs.define(eq=False)
 class Tap:
     """`losing` counts how many of the next messages with a subject's prefix are lost, sent or received.
 
-    `correlations` are open now.
+    `on_refused` is told what the bus did not take, `on_late` what the process sends after its end, `on_lost` what is
+    lost here. `correlations` are open now.
     """
 
-    on_sent: OnMessage
-    on_received: OnMessage
+    on_sent: OnMessage = ignore
+    on_received: OnMessage = ignore
+    on_refused: OnMessage = ignore
+    on_late: OnMessage = ignore
+    on_lost: OnMessage = ignore
     losing: dict[str, int] = attrs.field(factory=dict)
     is_dead: bool = False
+    is_over: bool = False
     correlations: int = 0
-    lost: int = 0
 
     def lose(self, prefix: str, count: int) -> None:
         self.losing[prefix] = self.losing.get(prefix, 0) + count
@@ -33,12 +41,12 @@ class Tap:
     def heal(self) -> None:
         self.losing.clear()
 
-    def takes(self, subject: str) -> bool:
+    def takes(self, message: Message) -> bool:
         """False: this message is lost."""
         for prefix, count in self.losing.items():
-            if count and subject.startswith(prefix):
+            if count and message.subject.startswith(prefix):
                 self.losing[prefix] -= 1
-                self.lost += 1
+                self.on_lost(message)
                 return False
         return True
 
@@ -63,13 +71,23 @@ class TappedBus:
     def publish_nowait(
         self, subject: str, data: bytes, *, reply: str = "", headers: Mapping[str, str] = NO_HEADERS
     ) -> None:
+        message = Message(subject, data, reply, headers)
+        if self.tap.is_over:
+            self.tap.on_late(message)
         if self.tap.is_dead:
             raise NotConnected("the process was killed")
+        try:
+            self._publish(message)
+        except BusError:
+            self.tap.on_refused(message)
+            raise
+        self.tap.on_sent(message)
+
+    def _publish(self, message: Message) -> None:
         if not self.session:
             raise NotConnected("no connection to the broker")
-        if self.tap.takes(subject):
-            self.bus.publish_nowait(subject, data, reply=reply, headers=headers)
-        self.tap.on_sent(Message(subject, data, reply, headers))
+        if self.tap.takes(message):
+            self.bus.publish_nowait(message.subject, message.data, reply=message.reply, headers=message.headers)
 
     @asynccontextmanager
     async def subscribe(self, subject: str, handler: Handler, *, queue: str = "") -> AsyncIterator[None]:
@@ -88,7 +106,7 @@ class TappedBus:
 
     def _heard(self, handler: Handler) -> Handler:
         def heard(message: Message) -> None:
-            if not self.tap.is_dead and self.tap.takes(message.subject):
+            if not self.tap.is_dead and self.tap.takes(message):
                 self.tap.on_received(message)
                 handler(message)
 

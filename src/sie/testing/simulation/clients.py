@@ -1,26 +1,14 @@
 """The clients of a simulation: each asks once, and what it gets is judged against what may be answered."""
 
-from collections.abc import Mapping
-
 import attrs
 import trio
 
-from sie.testing.cluster.client import Ask, Shape, call_of, error_code, judge_reading, read_answer
+from sie.testing.cluster.client import Ask, call_of, error_code, is_spoiled, judge_reading, read_answer
 from sie.testing.cluster.cluster import Cluster
+from sie.testing.cluster.facts import GatewayFacts
 from sie.testing.cluster.served import Answer, ConnectionLost
+from sie.testing.simulation.excuses import is_excused, may_refuse
 
-RETRYABLE = frozenset({"PROVISIONING", "QUEUE_UNAVAILABLE", "QUEUE_FULL", "GATEWAY_TIMEOUT", "MODEL_LOADING"})
-"""What any accepted request may be told while something is broken."""
-FAILED = frozenset({"all_items_failed", "MODEL_LOAD_FAILED"})
-ALLOWED: Mapping[Shape, frozenset[str]] = {
-    "good": RETRYABLE | FAILED | {"MODEL_NOT_FOUND"},
-    "half_broken": RETRYABLE | FAILED | {"MODEL_NOT_FOUND"},
-    "broken": RETRYABLE | FAILED | {"MODEL_NOT_FOUND"},
-    "fatal": RETRYABLE | FAILED | {"MODEL_NOT_FOUND"},
-    "missing_model": frozenset({"MODEL_NOT_FOUND"}),
-    "malformed": RETRYABLE | {"INVALID_REQUEST", "MODEL_NOT_FOUND"},
-    "no_items": RETRYABLE | {"INVALID_INPUT", "MODEL_NOT_FOUND"},
-}
 NEVER_ANSWERED = frozenset({"broken", "missing_model", "malformed", "no_items"})
 """Shapes that no 200 can be the answer to."""
 
@@ -49,10 +37,12 @@ class Clients:
     async def _ask(self, ask: Ask, name: str) -> str:
         ending = "left"
         leaves_s = float("inf") if ask.leaves_after_s is None else ask.leaves_after_s
+        gateway = self.cluster.gateway(ask.gateway)
+        asking = Asking(ask, name, gateway.facts, trio.current_time())
         try:
             with trio.move_on_after(leaves_s):
-                answer = await self.cluster.gateway(ask.gateway).server.request(call_of(ask, name))
-                ending = self._judge(ask, name, answer)
+                answer = await gateway.server.request(call_of(ask, name))
+                ending = self._judge(asking, answer)
         except ConnectionLost:
             ending = "lost"
         self.waiting -= 1
@@ -60,20 +50,39 @@ class Clients:
         self.cluster.log.add(name, ending)
         return ending
 
-    def _judge(self, ask: Ask, name: str, answer: Answer) -> str:
+    def _judge(self, asking: "Asking", answer: Answer) -> str:
         if answer.status == 200:
-            self._judge_success(ask, name, answer)
+            self._judge_success(asking, answer)
             return "answered"
         code = error_code(answer)
-        if code not in ALLOWED[ask.shape]:
-            self.cluster.ledger.violate(f"{name}, {ask}, was told {answer.status} {code}")
+        now_s = trio.current_time()
+        if not may_refuse(self.cluster, asking.gateway, asking.ask, code, asking.since_s, now_s):
+            self._violate(asking, f"was told {answer.status} {code}, which nothing excuses")
         if answer.status in (503, 504) and "retry-after" not in answer.headers:
-            self.cluster.ledger.violate(f"{name} was told {code} without a Retry-After")
+            self._violate(asking, f"was told {code} without a Retry-After")
         return code
 
-    def _judge_success(self, ask: Ask, name: str, answer: Answer) -> None:
+    def _judge_success(self, asking: "Asking", answer: Answer) -> None:
+        ask, name = asking.ask, asking.name
         if ask.shape in NEVER_ANSWERED:
-            self.cluster.ledger.violate(f"{name}, {ask}, was answered with 200")
+            self._violate(asking, "was answered with 200")
             return
-        for wrong in judge_reading(ask, name, read_answer(answer)):
+        reading = read_answer(answer)
+        for wrong in judge_reading(ask, name, reading):
             self.cluster.ledger.violate(wrong)
+        for index, code in reading.errors.items():
+            if not is_spoiled(ask, index) and not is_excused(self.cluster, code, asking.since_s, trio.current_time()):
+                self._violate(asking, f"was told {code} for item {index}, which nothing excuses")
+
+    def _violate(self, asking: "Asking", what: str) -> None:
+        self.cluster.ledger.violate(f"{asking.name}, {asking.ask}, {what}")
+
+
+@attrs.frozen
+class Asking:
+    """One request under way, and the life of the gateway that has it."""
+
+    ask: Ask
+    name: str
+    gateway: GatewayFacts
+    since_s: float

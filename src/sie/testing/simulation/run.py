@@ -1,9 +1,10 @@
 """One script, run to its end in one `trio.run` on a jumping clock, and judged: at each step, and when all is quiet.
 
-At the end every fault is healed and every process is up; then nothing may be left of what was asked, every replica must
-equal the authority, and a good request must be answered.
+At the end every fault is healed and what crashed is started; then nothing may be left of what was asked, every replica
+must equal the authority, and a good request must be answered.
 """
 
+import time
 import traceback
 from collections.abc import Mapping, Sequence
 
@@ -11,58 +12,95 @@ import attrs
 import trio
 from trio.testing import MockClock
 
-from sie.domain.worker import HEARTBEAT_INTERVAL_S
-from sie.testing.cluster.catalogue import EDITIONS, SMALL, CatalogueFolders
+from sie.testing.cluster.catalogue import CatalogueFolders
 from sie.testing.cluster.client import Ask
 from sie.testing.cluster.cluster import Cluster, open_cluster
 from sie.testing.simulation.clients import Clients
+from sie.testing.simulation.rest import come_to_rest
 from sie.testing.simulation.scheduling import seed_scheduler
 from sie.testing.simulation.script import Script, Step, Wait
+from sie.testing.simulation.states import Coverage
+from sie.testing.simulation.watch import Watch
 
-ANSWER_LIMIT_S = 120.0
-READY_LIMIT_S = 300.0
-SETTLE_LIMIT_S = 200.0
-QUIET_LIMIT_S = 2400.0
-"""Above the max_age of work streams: what nobody may finish expires by then."""
+START_LIMIT_S = 10.0
+STEP_LIMIT_S = 100.0
+"""Above every wait and the bound of an orderly stop."""
+LOOK_S = 1.0
+LIVELOCK = "livelock: the simulated time stands still, and tasks run"
+
+
+@attrs.define
+class Seen:
+    """What a run has done so far; it is there even when the run breaks."""
+
+    faults: dict[str, int] = attrs.field(factory=dict)
+    coverage: Coverage = attrs.field(factory=Coverage)
+    start_ms: float = 0.0
 
 
 @attrs.frozen
 class Report:
-    """`log` is the same for the same script, byte for byte."""
+    """`log` is the same for the same script, byte for byte. `start_ms` is processor time until all were ready."""
 
     violations: Sequence[str]
     steps: int
-    faults: Mapping[str, int]
-    endings: Mapping[str, int]
-    counts: Mapping[str, int]
-    log: str
+    seen: Seen
+    endings: Mapping[str, int] = attrs.field(factory=dict)
+    counts: Mapping[str, int] = attrs.field(factory=dict)
+    log: str = ""
 
 
-def run_script(script: Script, folders: CatalogueFolders) -> Report:
-    faults: dict[str, int] = {}
+def run_script(script: Script, folders: CatalogueFolders, watch: Watch | None = None) -> Report:
+    watch, seen = watch or Watch(), Seen()
     seed_scheduler(script.seed)
     try:
-        return trio.run(_run, script, folders, faults, clock=MockClock(autojump_threshold=0))
+        with watch.watching():
+            clock = MockClock(autojump_threshold=0)
+            report = trio.run(_run, script, folders, seen, watch, clock=clock, instruments=[watch])
     except Exception as error:  # a service that fails by itself breaks the first rule there is
+        if watch.is_stuck:
+            return Report((LIVELOCK,), len(script.steps), seen)
         broken = "".join(traceback.format_exception(error))
-        return Report((f"a service failed: {broken}",), len(script.steps), faults, {}, {}, "")
+        return Report((f"a service failed: {broken}",), len(script.steps), seen)
+    return report or Report((LIVELOCK,), len(script.steps), seen)
 
 
-async def _run(script: Script, folders: CatalogueFolders, faults: dict[str, int]) -> Report:
-    async with open_cluster(script.topology, script.seed, folders) as cluster:
-        clients = Clients(cluster)
-        await cluster.wait_until(cluster.is_ready, READY_LIMIT_S)
+async def _run(script: Script, folders: CatalogueFolders, seen: Seen, watch: Watch) -> Report | None:
+    began = time.process_time()
+    with watch.scope:
+        async with open_cluster(script.topology, script.seed, folders) as cluster:
+            clients = Clients(cluster)
+            if not await cluster.wait_until(cluster.is_ready, START_LIMIT_S):
+                cluster.ledger.violate(f"the cluster is not ready within {START_LIMIT_S:g} s of its start")
+            seen.start_ms = (time.process_time() - began) * 1000
+            await _play(script, cluster, clients, seen)
+            if not cluster.ledger.violations:
+                await come_to_rest(cluster, clients)
+            ledger, steps = cluster.ledger, len(script.steps)
+            return Report(tuple(ledger.violations), steps, seen, clients.endings, ledger.counts, cluster.log.text())
+    return None
+
+
+async def _play(script: Script, cluster: Cluster, clients: Clients, seen: Seen) -> None:
+    """Stops at the first rule that is broken: what follows would only wait for it."""
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(_look_on, cluster, seen.coverage)
         for number, step in enumerate(script.steps):
             cluster.log.add("script", str(number), type(step).__name__)
-            await _take(step, cluster, clients, faults)
+            with trio.move_on_after(STEP_LIMIT_S) as limit:
+                await _take(step, cluster, clients, seen.faults)
+            if limit.cancelled_caught:
+                cluster.ledger.violate(f"step {number}, {step}, does not end within {STEP_LIMIT_S:g} s")
             if cluster.ledger.violations:
                 break
-        if not cluster.ledger.violations:
-            await _come_to_rest(cluster, clients)
-        ledger = cluster.ledger
-        return Report(
-            tuple(ledger.violations), len(script.steps), faults, clients.endings, ledger.counts, cluster.log.text()
-        )
+            seen.coverage.look(cluster)
+        nursery.cancel_scope.cancel()
+
+
+async def _look_on(cluster: Cluster, coverage: Coverage) -> None:
+    while True:
+        coverage.look(cluster)
+        await trio.sleep(LOOK_S)
 
 
 async def _take(step: Step, cluster: Cluster, clients: Clients, faults: dict[str, int]) -> None:
@@ -75,39 +113,3 @@ async def _take(step: Step, cluster: Cluster, clients: Clients, faults: dict[str
             faults[type(fault).__name__] = faults.get(type(fault).__name__, 0) + 1
             await fault.begin(cluster)
     await trio.sleep(0.01)
-
-
-async def _come_to_rest(cluster: Cluster, clients: Clients) -> None:
-    """Stops at the first rule that is broken: what follows would only wait for it."""
-    await trio.sleep(60)  # what was to end by itself has ended
-    cluster.heal()
-    if not await cluster.wait_until(lambda: not clients.waiting, ANSWER_LIMIT_S):
-        cluster.ledger.violate(f"{clients.waiting} requests have no answer")
-        return
-    await cluster.restart_stale()
-    if not await cluster.wait_until(cluster.is_ready, READY_LIMIT_S):
-        cluster.ledger.violate("the cluster does not come up again")
-        return
-    await trio.sleep(2 * HEARTBEAT_INTERVAL_S)  # a gateway that just started has heard of every worker by then
-    if not await cluster.wait_until(lambda: not any(cluster.unrest()), SETTLE_LIMIT_S):
-        cluster.ledger.violate(f"left behind: {'; '.join(cluster.unrest())}")
-        return
-    if not await cluster.wait_until(lambda: not any(cluster.network.leftovers()), QUIET_LIMIT_S):
-        cluster.ledger.violate(f"left behind: {'; '.join(cluster.network.leftovers())}")
-        return
-    await _check_gateways(cluster, clients)
-
-
-async def _check_gateways(cluster: Cluster, clients: Clients) -> None:
-    wanted = sorted({*EDITIONS[cluster.config.served_edition]})
-    for number, gateway in enumerate(cluster.gateways):
-        name = gateway.process.name
-        models = sorted({serving_id.partition(":")[0] for serving_id in await cluster.models(gateway)})
-        if models != wanted:
-            cluster.ledger.violate(f"{name} knows {models}, the authority {wanted}")
-        ending = await clients.ask(Ask(number, SMALL, 2))
-        if ending != "answered":
-            cluster.ledger.violate(f"{name} tells a good request {ending} when all is well")
-        in_flight = (await cluster.health(gateway))["in flight"]
-        if in_flight:
-            cluster.ledger.violate(f"{name} holds {in_flight} requests when nobody asks")

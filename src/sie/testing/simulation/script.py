@@ -23,6 +23,8 @@ class Wait:
     for_s: float
 
 
+BURSTS = (1, 2, 4, 8, 32)
+"""Clients at once: the largest fills what a worker may hold within a few steps."""
 GOOD: Shape = "good"
 SHAPES: tuple[Shape, ...] = get_args(Shape)
 
@@ -52,18 +54,17 @@ def from_json(text: str) -> Script:
 
 
 def asks() -> SearchStrategy[Ask]:
-    shapes = st.one_of(st.just(GOOD), st.just(GOOD), st.sampled_from(SHAPES))
-    leaves = st.one_of(st.none(), st.none(), st.sampled_from((0.0, 0.3, 8.0)))
+    shapes = st.sampled_from((GOOD,) * 12 + SHAPES)
+    leaves = st.sampled_from((None,) * 9 + (0.0, 0.3, 8.0))
     which = (st.integers(0, 2), st.sampled_from(SERVED), st.integers(1, 5), shapes, st.booleans(), leaves)
-    return st.builds(Ask, *which, st.integers(1, 8))
+    return st.builds(Ask, *which, st.sampled_from(BURSTS)).map(_deadly_alone)
 
 
 def steps() -> SearchStrategy[Step]:
-    """Five of eight are clients and one is a fault; the others let time pass."""
-    waits = st.builds(Wait, st.sampled_from((0.0, 0.1, 1.0, 7.0, 33.0)))
-    drawn: Mapping[int, SearchStrategy[Step]] = {0: faults.faults(), 1: waits, 2: waits}
-    clients: SearchStrategy[Step] = asks()
-    return st.integers(0, 7).flatmap(lambda number: drawn.get(number, clients))
+    """Six of ten are clients and two are faults; the others let time pass."""
+    waits = st.builds(Wait, st.sampled_from((0.1, 1.0, 7.0, 20.0)))
+    kinds: tuple[SearchStrategy[Step], ...] = (waits, waits, faults.faults(), faults.faults(), *[asks()] * 6)
+    return st.sampled_from(range(len(kinds))).flatmap(kinds.__getitem__)
 
 
 def topologies() -> SearchStrategy[Topology]:
@@ -73,6 +74,11 @@ def topologies() -> SearchStrategy[Topology]:
 def scripts(max_steps: int, *, min_steps: int = 0) -> SearchStrategy[Script]:
     listed = st.lists(steps(), min_size=min_steps, max_size=max_steps).map(tuple)
     return st.builds(Script, st.integers(0, 2**16), topologies(), listed)
+
+
+def _deadly_alone(ask: Ask) -> Ask:
+    """A crowd of inputs that each take the backend down three times leaves it no time for anything else."""
+    return attrs.evolve(ask, clients=1) if ask.shape == "fatal" else ask
 
 
 def _fields(step: object) -> Mapping[str, object]:

@@ -1,0 +1,114 @@
+"""What is known from outside of one life of a process: what a worker has said and holds, what a gateway has heard."""
+
+from collections import deque
+from collections.abc import Callable, Iterator, Mapping
+
+import attrs
+import trio
+
+from sie.domain.worker import HEARTBEAT_STALE_S
+from sie.testing.cluster.authority import AuthorityLink
+from sie.testing.cluster.leases import Leases
+from sie.testing.cluster.machine import WallClock
+from sie.testing.cluster.weather import LOAD_FAILED, Spell, Weather
+from sie.wire.codec import unpack
+
+SAME_S = 0.001
+"""Times this close are one instant: wall time is told with less precision than the simulation's own."""
+MOST_HEARD = 64
+"""Heartbeats kept of each worker: a minute and more."""
+
+
+@attrs.define(eq=False)
+class WorkerFacts:
+    """`has_ensured`: the consumer was asked for since the worker last heard that it is gone."""
+
+    name: str
+    unix_s: Callable[[], float]
+    link: AuthorityLink
+    weather: Weather
+    leases: Leases = attrs.field(factory=Leases)
+    answered: dict[str, bytes] = attrs.field(factory=dict)
+    refusing: set[str] = attrs.field(factory=set)
+    """Serving ids whose load failed for good."""
+    failed: dict[str, Spell] = attrs.field(factory=dict)
+    """Each serving id whose load failed, until one is done."""
+    has_ensured: bool = False
+    ensure_due_s: float = 0.0
+    is_ready: bool = False
+    is_draining: bool = False
+    queue_depth: int = 0
+
+    def load_ended(self, serving_id: str, *, failed: bool) -> None:
+        spell = self.failed.setdefault(serving_id, self.weather.spell(LOAD_FAILED))
+        spell.begin() if failed else spell.end()
+
+    def lose_consumer(self) -> None:
+        self.leases.forfeit()
+        self.has_ensured, self.ensure_due_s = False, trio.current_time()
+
+    def end(self) -> None:
+        for spell in self.failed.values():
+            spell.end()
+
+    @property
+    def has_failed(self) -> bool:
+        return any(spell.is_on for spell in self.failed.values())
+
+
+@attrs.frozen
+class Heard:
+    """One heartbeat as a gateway got it."""
+
+    at_s: float
+    takes_work: bool
+    config_hash: str
+
+
+@attrs.define(eq=False)
+class GatewayFacts:
+    """`heard` is by worker, the newest last."""
+
+    name: str
+    clock: WallClock
+    link: AuthorityLink
+    heard: dict[str, deque[Heard]] = attrs.field(factory=dict)
+
+    def hear(self, data: bytes) -> None:
+        body = fields(data)
+        takes_work = body.get("ready") is True and body.get("draining") is False
+        beat = Heard(trio.current_time(), takes_work, str(body.get("bundle_config_hash")))
+        self.heard.setdefault(str(body.get("name")), deque(maxlen=MOST_HEARD)).append(beat)
+
+    def could_use(self, config_hash: str, at_s: float) -> bool:
+        """Was there a worker to route to? What is heard at this very instant may count or not, so it counts here."""
+        return any(
+            beat.takes_work and beat.config_hash == config_hash
+            for beats in self.heard.values()
+            for beat in _current(beats, at_s)
+        )
+
+    def must_use(self, config_hash: str, at_s: float) -> bool:
+        """The same, where the gateway cannot but know it."""
+        rows = [tuple(_current(beats, at_s)) for beats in self.heard.values()]
+        return any(
+            len(row) == 1 and at_s - HEARTBEAT_STALE_S < row[0].at_s < at_s - SAME_S and _fits(row[0], config_hash)
+            for row in rows
+        )
+
+
+def _fits(beat: Heard, config_hash: str) -> bool:
+    return beat.takes_work and beat.config_hash == config_hash
+
+
+def _current(beats: deque[Heard], at_s: float) -> Iterator[Heard]:
+    """The last beat before an instant where it is not stale, and all at that instant."""
+    before = [beat for beat in beats if beat.at_s < at_s - SAME_S]
+    if before and before[-1].at_s >= at_s - HEARTBEAT_STALE_S:
+        yield before[-1]
+    yield from (beat for beat in beats if abs(beat.at_s - at_s) <= SAME_S)
+
+
+def fields(data: bytes) -> Mapping[object, object]:
+    body = unpack(data)
+    return body if isinstance(body, Mapping) else {}
