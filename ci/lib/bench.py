@@ -9,6 +9,7 @@ import json
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
+from ci.lib.bench_config import config
 from ci.lib.bench_figure import Figure
 from ci.lib.bench_idle import idle
 from ci.lib.bench_start import start
@@ -16,7 +17,7 @@ from ci.lib.demo_system import NotReady
 from sie.adapters.api import LoadFailed
 
 Bench = Callable[[bool], Iterator[Figure]]
-BENCHES: Mapping[str, Bench] = {"start": start, "idle": idle}
+BENCHES: Mapping[str, Bench] = {"start": start, "idle": idle, "config": config}
 
 
 def main(argv: Sequence[str]) -> int:

@@ -6,11 +6,13 @@ Everything is told in JSON lines; the exit status is 1 where a double and the re
 import sys
 from collections.abc import Callable, Mapping, Sequence
 
-from ci.lib import compat_broker, compat_catalogue, compat_storage
+from ci.lib import compat_broker, compat_catalogue, compat_config, compat_kube, compat_storage
 
 DOUBLES: Mapping[str, Callable[[Sequence[str]], int]] = {
     "broker": compat_broker.main,
     "catalogue": compat_catalogue.main,
+    "config": compat_config.main,
+    "kube": compat_kube.main,
     "storage": compat_storage.main,
 }
 

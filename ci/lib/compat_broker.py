@@ -34,12 +34,10 @@ def main(argv: Sequence[str]) -> int:
     options = arguments_of(argv)
     logging.disable(logging.CRITICAL)  # a restart is no news here
     if options.replay:
-        lines = trio.run(replay, options.replay, from_json(options.replay.read_text(encoding="utf-8")))
+        found = trio.run(replay, options.replay, from_json(options.replay.read_text(encoding="utf-8")))
     else:
-        lines = trio.run(look, options)
-    for line in lines:
-        print(json.dumps(line), flush=True)
-    return 1 if any("history" in line for line in lines) else 0
+        found = trio.run(look, options)
+    return 1 if found else 0
 
 
 def arguments_of(argv: Sequence[str]) -> argparse.Namespace:
@@ -59,16 +57,17 @@ def arguments_of(argv: Sequence[str]) -> argparse.Namespace:
     return options
 
 
-async def look(options: argparse.Namespace) -> list[Mapping[str, object]]:
-    lines: list[Mapping[str, object]] = []
+async def look(options: argparse.Namespace) -> int:
+    """How many disagreements there are."""
+    disagreements = 0
     flavors: tuple[tuple[Flavor, int], ...] = (("shared", options.histories), ("own", options.own))
     for flavor, number in flavors:
         if number:
-            lines += await look_at(flavor, number, options)
-    return lines
+            disagreements += await look_at(flavor, number, options)
+    return disagreements
 
 
-async def look_at(flavor: Flavor, number: int, options: argparse.Namespace) -> list[Mapping[str, object]]:
+async def look_at(flavor: Flavor, number: int, options: argparse.Namespace) -> int:
     began = time.monotonic()
     names = [f"{options.seed}.{n}" for n in range(number)]
     drawn = {name: draw_history(name, options.steps, flavor) for name in names}
@@ -83,11 +82,13 @@ async def look_at(flavor: Flavor, number: int, options: argparse.Namespace) -> l
             "disagreements": len(found),
             "seconds": round(time.monotonic() - began, 1),
         }
-        print(json.dumps(summary), flush=True)
+        say(summary)
         if found and not options.no_shrink:
             first = next(iter(found))
             found[first] = await comparison.shrink(found[first], rounds=SHRINK_ROUNDS)
-    return list(described(found, flavor))
+    for line in described(found, flavor):
+        say(line)
+    return len(found)
 
 
 def described(found: Mapping[str, Disagreement], flavor: Flavor) -> Iterator[Mapping[str, object]]:
@@ -98,12 +99,19 @@ def described(found: Mapping[str, Disagreement], flavor: Flavor) -> Iterator[Map
         yield in_words(name, disagreement, path)
 
 
-async def replay(path: Path, history: History) -> list[Mapping[str, object]]:
+async def replay(path: Path, history: History) -> int:
     flavor: Flavor = "own" if any(isinstance(step, RestartStep) for step in history) else "shared"
     async with open_comparison(flavor) as comparison:
         found = await comparison.compare({path.name: history})
-    summary = {"compat": "broker", "steps": len(history), "disagreements": len(found)}
-    return [*(in_words(name, disagreement, path) for name, disagreement in found.items()), summary]
+    for name, disagreement in found.items():
+        say(in_words(name, disagreement, path))
+    say({"compat": "broker", "steps": len(history), "disagreements": len(found)})
+    return len(found)
+
+
+def say(line: Mapping[str, object]) -> None:
+    """At once: a whole run takes minutes."""
+    print(json.dumps(line), flush=True)
 
 
 def in_words(name: str, disagreement: Disagreement, path: Path) -> Mapping[str, object]:

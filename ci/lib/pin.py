@@ -16,7 +16,7 @@ from pathlib import Path
 
 from ci.lib.environment import CONSTRAINTS, EDITABLE_BUILD, PYTHON, ROOT, pip_environment, read_project, strings, table
 
-EXTRAS = "dev,compat-storage"
+EXTRAS = "dev,compat-kube,compat-storage"
 HEADER = "# Every version that the programs under ci/ install: the resolver's answer, one `name==version` a line.\n"
 
 

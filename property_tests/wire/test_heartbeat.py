@@ -15,7 +15,7 @@ from sie.wire.heartbeat import decode_heartbeat, encode_heartbeat
 from tests.wire.refusals import problems_of, with_each_field_wrong
 
 NAMED = ("name", "pool_name", "machine_profile", "bundle")
-sizes = st.integers(0, 2**50)
+sizes = st.integers(0, 2**48)
 statuses = st.builds(
     attrs.evolve,
     strategies.worker_statuses,

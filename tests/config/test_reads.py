@@ -11,8 +11,10 @@ import pytest
 import trio
 import yaml
 
-from sie.config.app import World, load, run
+from sie.bus.nats import open_bus
+from sie.config.app import World, loader_of, run
 from sie.config.settings import ConfigSettings
+from sie.storage.opening import open_backend
 from tests.in_place import ServerInPlace, machine_in_place
 
 BUNDLE = "{name: alpha, priority: 10, adapters: [acme.enc]}"
@@ -26,7 +28,7 @@ async def open_config(folder: Path, **settings: object) -> AsyncIterator[httpx2.
     machine = machine_in_place(stop, unix_s=lambda: 0.0)
     used = ConfigSettings(bundles_dir=str(folder), **settings)  # type: ignore[arg-type]  # each test names its own
     async with trio.open_nursery() as nursery:
-        await nursery.start(partial(run, used, World(machine, server.serve)))
+        await nursery.start(partial(run, used, World(machine, server.serve, open_bus, open_backend, "test")))
         async with server.client() as client:
             yield client
         stop.set()
@@ -76,8 +78,9 @@ async def test_models_are_listed_by_serving_id_and_documented_as_written(folder:
         ("/v1/configs/bundles/beta", 404, "bundle_not_found"),
         ("/v1/configs/models/acme/other", 404, "model_not_found"),
         ("/v1/configs/models/acme/m:slow", 404, "model_not_found"),
+        ("/v1/configs/models/acme/m:", 404, "model_not_found"),
         ("/v1/configs/models/a__b", 400, "invalid_model_id"),
-        ("/v1/configs/models/acme/status", 400, "invalid_model_id"),
+        ("/v1/configs/models/acme/status", 404, "model_not_found"),
     ],
 )
 async def test_what_is_not_there_is_told_in_the_config_envelope(
@@ -87,6 +90,14 @@ async def test_what_is_not_there_is_told_in_the_config_envelope(
         response = await client.get(path)
     assert response.status_code == status
     assert response.json()["detail"]["error"] == code
+
+
+async def test_a_model_spelt_in_another_case_has_a_document_in_that_spelling(folder: Path) -> None:
+    async with open_config(folder) as client:
+        other = await client.get("/v1/configs/models/ACME/M")
+        variant = await client.get("/v1/configs/models/acme/m:FAST")
+    assert yaml.safe_load(other.text) == {"bundles": ["alpha"], "sie_id": "ACME/M", "source": "filesystem"}
+    assert yaml.safe_load(variant.text)["sie_id"] == "acme/m:FAST"
 
 
 async def test_epoch_and_export_agree_with_each_other(folder: Path) -> None:
@@ -143,7 +154,7 @@ async def test_unknown_paths_and_methods_have_plain_details(folder: Path) -> Non
 
 
 def test_the_installed_catalogue_is_served_by_default() -> None:
-    loaded = load(ConfigSettings())
+    loaded = loader_of(ConfigSettings(), None).load()
     assert loaded.catalog.problems == ()
     assert "sentence-transformers/all-MiniLM-L6-v2" in loaded.catalog.models
     json.dumps(loaded.catalog.models[next(iter(loaded.catalog.models))].config)

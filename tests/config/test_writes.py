@@ -260,3 +260,40 @@ async def test_writers_at_once_each_get_an_epoch_of_their_own(
         assert statuses == [201] * 20
         assert await stage.epoch() == 20
         assert [delta["epoch"] for delta in stage.deltas] == list(range(1, 21))
+
+
+async def test_an_empty_pool_is_no_pool(folder: Path, tmp_path: Path) -> None:
+    async with open_stage(folder, store_dir=str(tmp_path / "store")) as stage:
+        assert (await stage.post(NEW + "pool: ' '\n")).status_code == 201
+        assert "pool" not in yaml.safe_load((await stage.client.get("/v1/configs/models/acme/new")).text)
+        for pool in ("null", "''", "default"):
+            assert (await stage.post(NEW + f"pool: {pool}\n")).status_code == 200
+        assert (await stage.put("acme/new", NEW + "pool: null\n")).json()["unchanged"]
+        assert await stage.epoch() == 1
+
+
+@pytest.mark.parametrize(
+    ("profiles", "words"),
+    [
+        ("{fast: {}, 'x y': {}}", "Profile 'fast' missing adapter_path"),
+        ("{'x y': {}, fast: {}}", "Profile name 'x y' must match"),
+    ],
+)
+async def test_of_several_wrong_profiles_the_first_is_told(folder: Path, profiles: str, words: str) -> None:
+    async with open_stage(folder) as stage:
+        reply = await stage.post(f"sie_id: acme/new\nprofiles: {profiles}\n")
+    assert reply.status_code == 422
+    assert reply.json()["detail"]["details"][0]["message"].startswith(words)
+
+
+async def test_an_id_that_differs_in_case_alone_is_refused(
+    folder: Path, tmp_path: Path, autojump_clock: MockClock
+) -> None:
+    async with open_stage(folder, store_dir=str(tmp_path / "store")) as stage:
+        await stage.post(NEW)
+        for reply in (
+            await stage.post(NEW.replace("acme/new", "Acme/New")),
+            await stage.put("ACME/new", "profiles: {default: {adapter_path: 'acme.enc:C'}}"),
+        ):
+            assert (reply.status_code, reply.json()["detail"]["conflicting_fields"]) == (409, ["sie_id"])
+        assert await stage.models() == ["acme/m", "acme/m:fast", "acme/new"]

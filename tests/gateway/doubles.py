@@ -19,6 +19,7 @@ from sie.domain.registry import RegistrySnapshot
 from sie.domain.worker import ModelState, WorkerStatus
 from sie.gateway.app import World, run
 from sie.gateway.settings import GatewaySettings
+from sie.gateway.sync.worker_socket import Connect, open_stream
 from sie.wire.codec import pack
 from sie.wire.configs_api import EpochReply, ExportReply, ExportRow
 from sie.wire.documents import model_of
@@ -170,6 +171,7 @@ class ScriptedAuthority:
 
     calls: list[str] = attrs.field(factory=list)
     failures: int = 0
+    bundles: tuple[Bundle, ...] = (BUNDLE,)
     rows: tuple[ExportRow, ...] = (ExportRow(model_id=MODEL, model_config=MODEL_CONFIG),)
 
     async def read_epoch(self) -> EpochReply:
@@ -178,7 +180,7 @@ class ScriptedAuthority:
 
     async def read_bundles(self) -> tuple[Bundle, ...]:
         self._call("bundles")
-        return (BUNDLE,)
+        return self.bundles
 
     async def read_export(self) -> ExportReply:
         self._call("export")
@@ -198,7 +200,14 @@ class Gateway:
     bus: ScriptedBus
     client: httpx2.AsyncClient
     authority: ScriptedAuthority
+    server: ServerInPlace
     stop: trio.Event
+
+    def beat(self, **fields: object) -> None:
+        """A heartbeat as a map, of a healthy worker of the default lane that holds our configuration."""
+        ours = SNAPSHOT.scoped_hash(LANE.bundle, LANE.pool)
+        beat = {"name": "w1", "ready": True, "bundle": "default", "bundle_config_hash": ours, **fields}
+        self.bus.subscribed["sie.health.>"](Message(f"sie.health.{beat['name']}", pack(beat)))
 
     async def encode(self, *texts: str) -> httpx2.Response:
         return await self.client.post(f"/v1/encode/{MODEL}", json={"items": [{"text": text} for text in texts]})
@@ -212,6 +221,7 @@ async def open_gateway(
     with_worker: bool = True,
     settings: GatewaySettings | None = None,
     on_work: Callable[[ScriptedBus, Message], None] | None = None,
+    connect: Connect = open_stream,
 ) -> AsyncIterator[Gateway]:
     """The real `run` with everything outside it scripted; the bootstrap is over when this is entered."""
     source = authority or ScriptedAuthority()
@@ -228,11 +238,11 @@ async def open_gateway(
     @asynccontextmanager
     async def open_authority(base_url: str, token: str | None) -> AsyncIterator[Authority]:
         assert base_url
-        assert token is None
+        assert token == used.admin_token
         yield source
 
     machine = machine_in_place(stop, unix_s=lambda: 1_000_000.0 + trio.current_time())
-    world = World(machine, open_bus, open_authority, server.serve)
+    world = World(machine, open_bus, open_authority, server.serve, connect)
     used = settings or GatewaySettings(config_service_url="http://config", request_timeout_s=30.0)
     async with trio.open_nursery() as nursery:
         await nursery.start(partial(run, used, world))
@@ -240,5 +250,5 @@ async def open_gateway(
         if with_worker:
             buses[0].heartbeat(worker())
         async with server.client() as client:
-            yield Gateway(buses[0], client, source, stop)
+            yield Gateway(buses[0], client, source, server, stop)
         stop.set()

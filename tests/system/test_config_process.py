@@ -132,7 +132,11 @@ def test_the_second_writer_of_one_store_is_fenced_then_sees_the_first_and_writes
 
 def test_two_writers_at_once_never_both_get_one_epoch(folder: Path) -> None:
     statuses: dict[str, int] = {}
-    with running_config(folder) as first, running_config(folder, log="second.log") as second, ThreadPoolExecutor() as pool:
+    with (
+        running_config(folder) as first,
+        running_config(folder, log="second.log") as second,
+        ThreadPoolExecutor() as pool,
+    ):
         for number in range(0, 40, 2):
             pair = zip((first, second), (number, number + 1), strict=True)
             asked = {model_id(n): pool.submit(post, service, model_text(n)) for service, n in pair}
@@ -175,7 +179,7 @@ def test_a_path_leads_nowhere(service: Service, method: str, target: str, status
 
 def test_a_status_of_a_model_is_no_endpoint_here(service: Service) -> None:
     asked = service.ask("GET", f"{MODELS}/{model_id(0)}/status", None, BEARER)
-    assert code(asked) == (400, "invalid_model_id")  # the id that this would be; no model has it
+    assert code(asked) == (404, "model_not_found")
 
 
 @pytest.mark.parametrize(
@@ -192,9 +196,7 @@ def test_a_status_of_a_model_is_no_endpoint_here(service: Service) -> None:
         ("BREW", "/healthz", {"GET", "HEAD"}),
     ],
 )
-def test_a_wrong_method_is_told_the_right_ones(
-    service: Service, method: str, target: str, allowed: set[str]
-) -> None:
+def test_a_wrong_method_is_told_the_right_ones(service: Service, method: str, target: str, allowed: set[str]) -> None:
     files = on_disk(service)
     answer = service.ask(method, target, b"x", BEARER)
     assert (answer.status, json.loads(answer.body)) == (405, {"detail": "Method Not Allowed"})

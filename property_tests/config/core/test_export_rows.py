@@ -17,7 +17,9 @@ def whole(rows: ExportRows) -> bytes:
 
 
 @given(st.dictionaries(ids, texts), changes)
-def test_rows_are_those_of_a_sorted_map(start: dict[ModelId, bytes], changed: list[tuple[ModelId, bytes | None]]) -> None:
+def test_rows_are_those_of_a_sorted_map(
+    start: dict[ModelId, bytes], changed: list[tuple[ModelId, bytes | None]]
+) -> None:
     rows, plain = ExportRows.of(start), dict(start)
     for sie_id, row in changed:
         rows = rows.with_row(sie_id, row) if row is not None else rows.without_row(sie_id)

@@ -28,4 +28,4 @@ def test_every_worker_and_model_has_its_row_and_its_state_in_words(
     assert [row[0][0] for row in view.models] == sorted(told)
     assert all(len(row) == len(MODEL_HEADS) for row in view.models)
     assert view.status.startswith("Healthy") == any(worker.takes_work for worker in workers)
-    assert dict(view.figures)["Requests in flight"] == "1"
+    assert dict(view.figures)["In flight"] == "1"

@@ -113,3 +113,37 @@ def test_the_backend_may_name_no_code_that_is_not_ours(code: str) -> None:
     board.fail("a", Failed(id=1, error_code=code, error="no"), now_s=0)
     (state,) = board.states()
     assert state.error_code in list(ErrorCode)
+
+
+@given(
+    st.lists(st.tuples(st.sampled_from([*STEPS, "change", "take away", "give"]), st.sampled_from(NAMES)), max_size=60)
+)
+def test_what_is_loaded_was_loaded_as_its_configuration_reads_now(history: list[tuple[str, str]]) -> None:
+    board, served, version = ModelStates(), set(NAMES), dict.fromkeys(NAMES, 0)
+    coming, there = dict[str, int](), dict[str, int]()
+    board.install(served, ())
+    for number, (step, name) in enumerate(history):
+        now_s = 4000.0 * number
+        match step:
+            case "ask" if name in served:
+                board.judge(name, now_s=now_s)
+            case "due":
+                coming.update({due: version[due] for due in board.take_due(now_s=now_s)})
+            case "succeed" if name in coming:
+                there[name] = coming.pop(name)
+                board.succeed(name)
+            case "fail" if name in coming:
+                coming.pop(name)
+                board.fail(name, failed(permanent=False), now_s=now_s)
+            case "die":
+                coming.update({name: there[name] for name in board.loaded})
+                board.die()
+            case "change" | "take away" | "give":
+                version[name] += step != "give"
+                served = served - {name} if step == "take away" else served | {name}
+                board.install(served, [name] if name in served else [])
+            case _:
+                continue
+        assert board.loaded <= served
+        assert all(there[name] == version[name] for name in board.loaded)
+        assert {state.serving_id for state in board.states()} <= served | set(coming)

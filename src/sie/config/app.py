@@ -7,7 +7,6 @@ import attrs
 import trio
 
 from sie.bus.api import OpenBus
-from sie.bus.nats import open_bus
 from sie.bus.urls import with_credentials
 from sie.config.core.access import Tokens
 from sie.config.http import reads, writes
@@ -17,13 +16,12 @@ from sie.config.http.surface import SURFACE
 from sie.config.loading import Loader, load_once, load_until_done
 from sie.config.publisher import ConfigPublisher
 from sie.config.settings import ConfigSettings
-from sie.config.state import ConfigState, Held
+from sie.config.state import ConfigState
 from sie.config.store import ConfigStore
 from sie.config.writer import Writer
 from sie.domain.hash_form import HashForm
 from sie.runtime.world import Machine
 from sie.storage.backend import Backend
-from sie.storage.opening import open_backend
 from sie.web.quart import build_quart
 from sie.web.routes import Route
 from sie.web.server import Serve
@@ -37,9 +35,9 @@ class World:
 
     machine: Machine
     serve: Serve
-    open_bus: OpenBus = open_bus
-    open_backend: Callable[[str], Backend] = open_backend
-    producer: str = "sie-config"
+    open_bus: OpenBus
+    open_backend: Callable[[str], Backend]
+    producer: str
 
 
 async def run(
@@ -49,21 +47,17 @@ async def run(
     store = ConfigStore(world.open_backend(settings.store_dir)) if settings.store_dir else None
     loader, state, machine = loader_of(settings, store), ConfigState(), world.machine
     async with _publisher(settings, world) as publisher, trio.open_nursery() as nursery:
-        if not await load_once(state, loader.load, machine.run_in_thread):
-            nursery.start_soon(load_until_done, state, loader.load, machine.run_in_thread)
+        if not await load_once(state, loader.load, machine.build_in_thread):
+            nursery.start_soon(load_until_done, state, loader.load, machine.build_in_thread)
         writer = Writer(state, store, publisher, machine.run_in_thread, loader.load)
         app = build_quart("sie-config", _routes(settings, world, writer), SURFACE)
         await world.serve(app, host=settings.host, port=settings.port, stop=machine.stop, task_status=task_status)
         nursery.cancel_scope.cancel()
 
 
-def loader_of(settings: ConfigSettings, store: ConfigStore | None = None) -> Loader:
+def loader_of(settings: ConfigSettings, store: ConfigStore | None) -> Loader:
     form = HashForm(settings.hash_form)
     return Loader.of(settings.bundles_dir, settings.models_dir, store, restore=settings.restore, form=form)
-
-
-def load(settings: ConfigSettings) -> Held:
-    return loader_of(settings).load()
 
 
 def _routes(settings: ConfigSettings, world: World, writer: Writer) -> tuple[Route, ...]:

@@ -61,12 +61,15 @@ class Writer:
     async def write(self, model_id: ModelId, decide: Decide) -> Answer:
         async with self._lock:
             held = await self._present()
-            stored_text = await self.run_in_thread(partial(self.store.read_model, model_id)) if self.store else None
-            decision = await self.run_in_thread(partial(decide, held.catalog, stored_text))
+            decision = await self.run_in_thread(partial(self._decide, held.catalog, model_id, decide))
             if not isinstance(decision, WritePlan):
                 return decision
             await trio.lowlevel.checkpoint_if_cancelled()  # the last moment at which nothing has been done
             return await self._commit(decision)
+
+    def _decide(self, catalog: Catalog, model_id: ModelId, decide: Decide) -> Decision:
+        """Blocking."""
+        return decide(catalog, self.store.read_model(model_id) if self.store is not None else None)
 
     async def _commit(self, plan: WritePlan) -> Written:
         epoch: int | None = None

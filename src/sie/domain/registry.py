@@ -67,6 +67,10 @@ class RegistrySnapshot:
         """Case does not count, and `model:default` is the model (§16.1)."""
         return self.serving.get(serving_id.lower().removesuffix(f":{DEFAULT_PROFILE}"))
 
+    def twin_of(self, sie_id: ModelId) -> ModelId | None:
+        """A model whose id is this one in another case: one look-up cannot tell them apart."""
+        return next((key for key in self._spellings.get(sie_id.lower(), ()) if key != sie_id), None)
+
     def scoped_hash(self, bundle: BundleName, pool: PoolName) -> BundleHash | None:
         """What a worker of that bundle and queue pool must report (§7)."""
         return self.pool_hashes.get(bundle, {}).get(pool)

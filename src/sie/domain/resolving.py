@@ -13,7 +13,7 @@ from sie.domain.model_spec import InvalidSpec, parse_spec
 from sie.domain.registry import RegistrySnapshot
 
 Fault = Literal["body", "field", "spec", "model", "bundle"]
-"""What is wrong: the body is no map, it names no model, the spec has no form, nothing has the name, it runs elsewhere."""
+"""The body is no map, it names no model, its spec has no form, nothing has the name, or the model runs elsewhere."""
 _NOTHING: Mapping[str, object] = {}
 
 

@@ -29,7 +29,7 @@ def serve(settings: GatewaySettings) -> None:
 
 async def _run(settings: GatewaySettings, stop: trio.Event) -> None:
     machine = real_machine(stop)
-    open_authority = partial(open_http_authority, run_in_thread=machine.run_in_thread)
+    open_authority = partial(open_http_authority, run_in_thread=machine.build_in_thread)
     await run(settings, World(machine, open_bus, open_authority, serve_hypercorn))
 
 

@@ -55,7 +55,7 @@ async def run(
     """Returns once the machine's stop event is set and requests in flight are done; `task_status` tells the URL."""
     router = router_id(f"gw-{world.machine.token()}")
     replica, fleet, pending = Replica(), Fleet(), Pending()
-    syncing = Syncing(replica, world.machine.run_in_thread, HashForm(settings.hash_form))
+    syncing = Syncing(replica, world.machine.run_in_thread, world.machine.build_in_thread, HashForm(settings.hash_form))
     async with (
         world.open_bus(_nats_url(settings), inbox=inbox_prefix(router), name=f"sie-gateway {router}") as bus,
         running(*_ears(settings, world, bus, fleet)),
@@ -130,4 +130,6 @@ def _ears(settings: GatewaySettings, world: World, bus: Bus, fleet: Fleet) -> Se
     """Workers are heard on the bus, or each at its own address (§8, decisions)."""
     if settings.health_mode == "nats":
         return (partial(hear_forever, bus, fleet),)
+    if not settings.workers:
+        log.warning("no worker will be heard: SIE_GATEWAY_HEALTH_MODE is ws, and SIE_GATEWAY_WORKERS lists none")
     return tuple(partial(watch_forever, Place.of(url), fleet, world.connect) for url in settings.workers)

@@ -81,6 +81,14 @@ class DiskDouble:
         """As another program writes, that knows nothing of versions; also how an object is torn."""
         self._put(checked(name), text)
 
+    def restore(self, texts: Mapping[str, str]) -> None:
+        """The whole disk becomes a copy that was made of it, or an empty one; every version is new."""
+        self._objects.clear()
+        self._unsynced.clear()
+        self._late.clear()
+        for name, text in texts.items():
+            self._put(checked(name), text)
+
     def read(self, name: str) -> Versioned | None:
         return self._objects.get(checked(name))
 

@@ -21,6 +21,10 @@ shields its writes, so nothing else could, a stop included.
 """
 
 
+BACKLOG = 1024
+"""Connections that may wait to be accepted: a burst beyond it is reset by the kernel, unheard."""
+
+
 class Serve(Protocol):
     """Returns once `stop` is set and requests in flight are done; says the bound URL through `task_status`."""
 
@@ -41,10 +45,12 @@ async def serve_hypercorn(
     host: str,
     port: int,
     stop: trio.Event,
+    unread_s: float = UNREAD_S,
     task_status: trio.TaskStatus[str] = trio.TASK_STATUS_IGNORED,
 ) -> None:
+    config = _config(host, port, unread_s)
     async with trio.open_nursery() as nursery:
-        bound: list[str] = await nursery.start(partial(_hypercorn, app, _config(host, port), stop.wait))
+        bound: list[str] = await nursery.start(partial(_hypercorn, app, config, stop.wait))
         task_status.started(bound[0])
 
 
@@ -59,18 +65,23 @@ async def _hypercorn(
 
 
 class _Config(Config):
+    def __init__(self, unread_s: float) -> None:
+        super().__init__()
+        self._unread_ms = int(unread_s * 1000)
+
     def create_sockets(self) -> Sockets:
         """Connections inherit what their listener has."""
         sockets = super().create_sockets()
         for listener in sockets.insecure_sockets:
-            listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, int(UNREAD_S * 1000))
+            listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, self._unread_ms)
         return sockets
 
 
-def _config(host: str, port: int) -> Config:
-    config = _Config()
+def _config(host: str, port: int, unread_s: float) -> Config:
+    config = _Config(unread_s)
     config.bind = [f"[{host}]:{port}" if ":" in host else f"{host}:{port}"]
     config.graceful_timeout = DRAIN_S
+    config.backlog = BACKLOG
     config.include_server_header = False
     config.accesslog = None
     config.errorlog = None

@@ -6,8 +6,8 @@ of a newer or older worker is lost over a detail. Only a worker or a lane withou
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping
-from typing import TypeVar, get_args
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import get_args
 
 import attrs
 
@@ -19,11 +19,11 @@ from sie.domain.worker import ModelState, ModelStateName, WorkerStatus
 from sie.wire.codec import pack, unpack
 from sie.wire.converters import TOLERANT, WireError
 
-T = TypeVar("T")
-Row = Mapping[object, object]
+Row = dict[object, object]
 
+MAX_COUNT = 2**48
+"""More than any queue or memory holds, and little enough that the sum over a fleet is still a JSON integer."""
 _STATES: Mapping[str, ModelStateName] = {name: name for name in get_args(ModelStateName)}
-_NOTHING: Row = {}
 _NO_TOKEN = re.compile(r"[^A-Za-z0-9._-]+")
 _ASKS_ALL = HEALTH_ALL.removesuffix(">")
 
@@ -90,7 +90,7 @@ def encode_heartbeat(status: WorkerStatus) -> bytes:
 def decode_heartbeat(data: bytes, *, subject: str = "") -> WorkerStatus:
     """A worker that tells no name has that of its `subject`, if there is one. Raises WireError."""
     beat = _map(data)
-    gpus = tuple(_rows(beat, "gpus"))
+    gpus, models = _rows(beat, "gpus"), _rows(beat, "models")
     name = _text(beat, "name") or subject.removeprefix(_ASKS_ALL)
     config_hash = _text(beat, "bundle_config_hash")
     return WorkerStatus(
@@ -100,8 +100,8 @@ def decode_heartbeat(data: bytes, *, subject: str = "") -> WorkerStatus:
         ready=beat.get("ready") is True,
         draining=beat.get("draining") is True,
         device=_text(beat, "device") or "cpu",
-        models=tuple(_models(beat)),
-        pending_items=_sum(_rows(beat, "models"), "queue_depth") or _whole(beat, "queue_depth"),
+        models=tuple(_models(beat, models)),
+        pending_items=_sum(models, "queue_depth") or _whole(beat, "queue_depth"),
         timestamp_s=_number(beat, "timestamp"),
         url=name if _is_url(name) else None,
         gpu_count=_whole(beat, "gpu_count") or 1,
@@ -119,10 +119,10 @@ def _map(data: bytes) -> Row:
         beat = unpack(data)
     except WireError as unread:
         try:
-            beat = json.loads(data)
+            beat = unpack(pack(json.loads(data)))  # so that no text and no number is in it that replies could not hold
         except (ValueError, RecursionError):
             raise unread from None
-    if not isinstance(beat, Mapping):
+    if not isinstance(beat, dict):
         raise WireError.at(message="must be a map")
     return beat
 
@@ -147,11 +147,11 @@ def _lane(beat: Row) -> Lane:
         raise WireError.at(error.field, message=str(error)) from error
 
 
-def _models(beat: Row) -> Iterator[ModelState]:
+def _models(beat: Row, rows: Iterable[Row]) -> Iterator[ModelState]:
     """Those with a row of their own, then those that are only listed as loaded."""
     listed = beat.get("loaded_models")
-    loaded = {name: None for name in listed if isinstance(name, str)} if isinstance(listed, (list, tuple)) else {}
-    for row in _rows(beat, "models"):
+    loaded = {name: None for name in listed if isinstance(name, str)} if isinstance(listed, list) else {}
+    for row in rows:
         name = _text(row, "name")
         if name:
             fallback: ModelStateName = "loaded" if name in loaded else "available"
@@ -162,15 +162,16 @@ def _models(beat: Row) -> Iterator[ModelState]:
 
 def _model(name: str, row: Row, fallback: ModelStateName) -> ModelState:
     """A state that we have no word for is told as what the model is doing."""
-    said = _text(row, "state")
+    said, activity = _text(row, "state"), _text(row, "activity")
     state = _STATES.get(said)
-    activity = _text(row, "activity") or ("" if state else said)
-    return ModelState(name, state or fallback, activity, _some_text(row, "error_code"), _some_text(row, "error"))
+    if state is None:
+        state, activity = fallback, activity or said
+    return ModelState(name, state, activity, _some_text(row, "error_code"), _some_text(row, "error"))
 
 
-def _rows(beat: Row, key: str) -> Iterable[Row]:
+def _rows(beat: Row, key: str) -> Sequence[Row]:
     rows = beat.get(key)
-    return [row for row in rows if isinstance(row, Mapping)] if isinstance(rows, (list, tuple)) else ()
+    return [row for row in rows if isinstance(row, dict)] if isinstance(rows, list) else ()
 
 
 def _text(row: Row, key: str) -> str:
@@ -186,7 +187,7 @@ def _some_text(row: Row, key: str) -> str | None:
 def _whole(row: Row, key: str) -> int:
     """A count: below nothing is nothing."""
     value = row.get(key)
-    return value if isinstance(value, int) and not isinstance(value, bool) and value > 0 else 0
+    return min(value, MAX_COUNT) if isinstance(value, int) and not isinstance(value, bool) and value > 0 else 0
 
 
 def _number(row: Row, key: str) -> float:
@@ -195,7 +196,7 @@ def _number(row: Row, key: str) -> float:
 
 
 def _sum(rows: Iterable[Row], key: str) -> int:
-    return sum(_whole(row, key) for row in rows)
+    return min(sum(_whole(row, key) for row in rows), MAX_COUNT)
 
 
 def _is_url(name: str) -> bool:

@@ -52,7 +52,7 @@ async def _run(settings: WorkerSettings, command: tuple[str, ...], stop: trio.Ev
             yield child
 
         machine = real_machine(stop)
-        open_authority = partial(open_http_authority, run_in_thread=machine.run_in_thread)
+        open_authority = partial(open_http_authority, run_in_thread=machine.build_in_thread)
         await run(settings, World(machine, open_bus, open_authority, open_started, JetStreamSource))
 
 

@@ -1,22 +1,21 @@
-"""The worker put together: the backend child first, then the bus, one reading of the export, and the lane's work.
+"""The worker put together: the backend child first, then the bus, the registry that follows, and the lane's work.
 
 The child is started before anything else, because it takes longest to come up; nothing waits for it until there is a
 model to load.
 """
 
-import logging
-from collections.abc import Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable
+from functools import partial
 from typing import NoReturn
 
 import attrs
 import trio
 
-from sie.authority.client import Authority, AuthorityError, OpenAuthority
-from sie.authority.snapshot import Assembled, assemble
+from sie.authority.client import Authority, OpenAuthority
 from sie.bus.api import Bus, OpenBus
+from sie.domain.hash_form import HashForm
 from sie.domain.registry import RegistrySnapshot
 from sie.domain.worker import WorkerStatus
-from sie.runtime.retrying import Backoff
 from sie.runtime.service import running
 from sie.runtime.world import Machine
 from sie.worker.children import Child, OpenChild
@@ -27,14 +26,11 @@ from sie.worker.consume.lane import LaneWork
 from sie.worker.consume.source import OpenSource
 from sie.worker.consume.wakeup import Wakeup
 from sie.worker.core.held_work import HeldWork
-from sie.worker.core.loading import canonical_names
+from sie.worker.core.loading import canonical_names, served_names
 from sie.worker.core.state import ChildEvent, WorkerState
 from sie.worker.heartbeat import Heart
 from sie.worker.settings import Plan, WorkerSettings, plan_worker
-
-log = logging.getLogger(__name__)
-
-EXPORT_RETRY = Backoff(initial_s=0.2, cap_s=10.0)
+from sie.worker.sync import Reconciler
 
 
 @attrs.frozen
@@ -59,11 +55,15 @@ async def run(
     ):
         heart = Heart(bus, worker.status)
         worker.listeners.append(heart.beat_soon)
-        async with running(heart.beat_forever, heart.greet_sessions_forever, worker.announce_stop):
+        async with (
+            world.open_authority(settings.config_service_url, settings.admin_token) as authority,
+            running(heart.beat_forever, heart.greet_sessions_forever, worker.announce_stop),
+        ):
             task_status.started()
-            snapshot = await worker.read_registry(settings.config_service_url, settings.admin_token)
-            if snapshot is not None:
-                await worker.serve(child, bus, snapshot, settings.preload)
+            reconciler = worker.reconciler(authority, HashForm(settings.hash_form), settings.preload)
+            if await _unless(world.machine.stop, reconciler.read_until_done):
+                async with running(partial(reconciler.follow_forever, bus, plan.lane.bundle)):
+                    await worker.serve(child, bus)
             heart.beat()
 
 
@@ -96,24 +96,25 @@ class _Worker:
         self.changed()
         await trio.sleep_forever()
 
-    async def read_registry(self, url: str, token: str | None) -> RegistrySnapshot | None:
-        """None when the stop came first."""
-        read: list[Assembled] = []
-        async with self.world.open_authority(url, token) as authority, trio.open_nursery() as nursery:
-            nursery.start_soon(_cancel_at, self.world.machine.stop, nursery.cancel_scope)
-            read.append(await read_export_until_done(authority))
-            nursery.cancel_scope.cancel()
-        return read[0].snapshot if read else None
+    def reconciler(self, authority: Authority, form: HashForm, preload: Iterable[str]) -> Reconciler:
+        machine, wanted = self.world.machine, tuple(preload)
 
-    async def serve(self, child: Child, bus: Bus, snapshot: RegistrySnapshot, preload: Iterable[str]) -> None:
-        self.state.install(snapshot)
-        self.state.models.preload(canonical_names(snapshot, preload))
-        self.changed()
+        def install(snapshot: RegistrySnapshot) -> None:
+            is_first = self.state.snapshot is None
+            self.state.install(snapshot)
+            served = served_names(snapshot, self.plan.lane)
+            names = canonical_names(snapshot, wanted)
+            # A name that nobody knows at the start is a mistake to be seen; one that was taken away later is not ours.
+            self.state.models.preload(name for name in names if is_first or name in served)
+            self.changed()
+
+        return Reconciler(authority, machine.build_in_thread, form, machine.random, install)
+
+    async def serve(self, child: Child, bus: Bus) -> None:
         wake, room, answers = Wakeup(), Wakeup(), Answers(bus)
         self.listeners.append(wake.ring)
         dispatcher = Dispatcher(
             state=self.state,
-            snapshot=snapshot,
             held_work=self.held_work,
             answers=answers,
             child=child,
@@ -123,7 +124,6 @@ class _Worker:
         )
         intake = Intake(
             state=self.state,
-            snapshot=snapshot,
             held_work=self.held_work,
             answers=answers,
             sessions=bus,
@@ -136,21 +136,15 @@ class _Worker:
         await LaneWork(bus, self.held_work, answers, intake, dispatcher).run_until(self.world.machine.stop)
 
 
-async def read_export_until_done(authority: Authority) -> Assembled:
-    """Bundles and models as the config service has them now; tried again for as long as it takes."""
-    for delay_s in EXPORT_RETRY.delays():
-        try:
-            bundles = await authority.read_bundles()
-            assembled = assemble(bundles, await authority.read_export())
-        except AuthorityError as error:
-            log.warning("the export cannot be read yet", extra={"error": str(error), "retry_in_s": delay_s})
-            await trio.sleep(delay_s)
-        else:
-            for model, problem in assembled.failed.items():
-                log.error("a model of the export is left out", extra={"model": model, "problem": problem})
-            log.info("the export is read", extra={"models": len(assembled.snapshot.models)})
-            return assembled
-    raise AssertionError("the delays have no end")
+async def _unless(stop: trio.Event, work: Callable[[], Awaitable[None]]) -> bool:
+    """False: the stop came first."""
+    done = False
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(_cancel_at, stop, nursery.cancel_scope)
+        await work()
+        done = True
+        nursery.cancel_scope.cancel()
+    return done
 
 
 async def _cancel_at(stop: trio.Event, scope: trio.CancelScope) -> None:

@@ -9,7 +9,7 @@ from sie.bus.jetstream_api import ConsumerSpec, StreamSpec
 from sie.bus.work_streams import lane_consumer_spec, work_stream_spec
 from sie.domain import ids
 from sie.domain.lane import Lane
-from sie.runtime.settings import LogLevel, setting
+from sie.runtime.settings import HashFormName, LogLevel, setting
 
 DEVICE = re.compile(r"cpu|cuda(:[0-9]+)?")
 
@@ -23,7 +23,10 @@ class WorkerSettings:
         "http://127.0.0.1:8080",
         env="SIE_CONFIG_SERVICE_URL",
         flags=("--config-service-url",),
-        help="Where bundles and models are read at start",
+        help="Where bundles and models are read, and followed",
+    )
+    hash_form: HashFormName = setting(
+        "reference", env="SIE_HASH_FORM", help="Which canonical form configuration hashes have (every service alike)"
     )
     admin_token: str | None = setting(
         None, env="SIE_ADMIN_TOKEN", help="Sent to the config service as a bearer", secret=True

@@ -88,4 +88,4 @@ class ScriptedAuthority:
 
 
 def make_syncing() -> Syncing:
-    return Syncing(Replica(), work_in_place, HashForm.REFERENCE)
+    return Syncing(Replica(), work_in_place, work_in_place, HashForm.REFERENCE)

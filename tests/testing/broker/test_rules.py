@@ -7,6 +7,7 @@ from sie.testing.broker.steps import (
     LapseStep,
     PublishStep,
     PullStep,
+    ReconnectStep,
     RestartStep,
     Step,
     StreamStep,
@@ -86,6 +87,24 @@ def test_when_the_oldest_makes_room_the_newest_is_lent_in_its_place_and_counted_
     *_, lapse, info = told(*steps)
     assert ".a.x 2 try 1 before 0" in lapse
     assert '"num_pending": 0' in info
+
+
+def test_what_is_lent_where_room_was_made_is_lent_before_the_one_that_came_is_counted() -> None:
+    few = ConsumerStep("create", "c", "a.*", 3, 1)
+    *_, lapse, info = told(stream(max_msgs=2), few, ONE, ONE, pull(batch=2, stays=True), ONE, LAPSE, INFO)
+    assert ".a.x 1 try 1 before 1" in lapse
+    assert ".a.x 2 try 1 before 0" in lapse
+    assert '"num_pending": 1' in info
+
+
+def test_a_pull_that_nobody_listens_to_is_dropped_when_the_server_next_finds_nothing_to_lend() -> None:
+    """Under the same subject somebody listens again before the count is asked for."""
+    nothing_came = (stream(), consumer(), pull(batch=2, stays=True), ReconnectStep(), INFO)
+    assert '"num_waiting": 1' in told(*nothing_came)[-1]
+    one_came_again = (stream(), consumer(), pull(batch=2, stays=True), ONE, ReconnectStep(), INFO)
+    assert '"num_waiting": 0' in told(*one_came_again)[-1]
+    one_was_given_up = (stream(), consumer(max_deliver=1), pull(batch=2, stays=True), ONE, ReconnectStep(), INFO)
+    assert '"num_waiting": 1' in told(*one_was_given_up)[-1]
 
 
 def test_another_filter_is_served_when_something_else_happens() -> None:

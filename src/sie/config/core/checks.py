@@ -37,8 +37,10 @@ def check_new(known: RegistrySnapshot, held: Config, incoming: Config) -> Wrong 
         return wrong
     offered, merged = profiles_of(incoming), {**profiles_of(held), **profiles_of(incoming)}
     for name, profile in offered.items():
-        if _adapter(offered, name) is None and not _field(profile, "extends"):
-            return Wrong((f"Profile '{name}' missing adapter_path",))
+        leads = _adapter(offered, name) is not None or _field(profile, "extends") is not None
+        wrong = _check_profile(name, leads_to_adapter=leads)
+        if wrong is not None:
+            return wrong
     return (
         _check_adapters(known, merged, offered)
         or _check_same_pool(held, incoming)
@@ -53,8 +55,9 @@ def check_replacement(known: RegistrySnapshot, incoming: Config) -> Wrong | None
         return wrong
     profiles = profiles_of(incoming)
     for name in profiles:
-        if _adapter(profiles, name) is None:
-            return Wrong((f"Profile '{name}' missing adapter_path",))
+        wrong = _check_profile(name, leads_to_adapter=_adapter(profiles, name) is not None)
+        if wrong is not None:
+            return wrong
     return _check_adapters(known, profiles, profiles)
 
 
@@ -69,12 +72,15 @@ def _check_head(config: Config) -> Wrong | None:
             return Wrong((f"Field 'pool' must match [A-Za-z0-9_-]{{1,128}} and must not be _default, not {pool!r}",))
     if not profiles_of(config):
         return Wrong((f"Missing required field: {PROFILES}",))
-    for name in profiles_of(config):
-        try:
-            ids.profile_name(name)
-        except ids.InvalidId:
-            return Wrong((f"Profile name '{name}' must match [A-Za-z0-9._-]+, at most 128 long",))
     return None
+
+
+def _check_profile(name: str, *, leads_to_adapter: bool) -> Wrong | None:
+    try:
+        ids.profile_name(name)
+    except ids.InvalidId:
+        return Wrong((f"Profile name '{name}' must match [A-Za-z0-9._-]+, at most 128 long",))
+    return None if leads_to_adapter else Wrong((f"Profile '{name}' missing adapter_path",))
 
 
 def _check_adapters(known: RegistrySnapshot, profiles: Mapping[str, Json], named: Mapping[str, Json]) -> Wrong | None:

@@ -58,6 +58,9 @@ class WritePlan:
     routable: Mapping[str, tuple[BundleName, ...]]
 
 
+SPELT_OTHERWISE = Conflict((), ("sie_id",))
+"""A model of this id in another case is there, and look-up ignores case: one of the two could never be asked for."""
+
 Decision = Invalid | Conflicting | Unchanged | WritePlan
 
 
@@ -69,6 +72,8 @@ def plan_append(catalog: Catalog, stored_text: str | None, incoming: Config) -> 
     wrong = check_new(catalog.snapshot, there, incoming)
     if isinstance(wrong, Wrong):
         return Invalid(wrong.reasons)
+    if _has_twin(catalog, incoming):
+        return Conflicting(SPELT_OTHERWISE)
     served, kept = append(there, incoming), append(_kept(stored_text, there), incoming)
     for merged in (served, kept):
         if isinstance(merged, Conflict):
@@ -87,6 +92,8 @@ def plan_replace(catalog: Catalog, incoming: Config) -> Decision:
     wrong = check_replacement(catalog.snapshot, incoming)
     if isinstance(wrong, Wrong):
         return Invalid(wrong.reasons)
+    if _has_twin(catalog, incoming):
+        return Conflicting(SPELT_OTHERWISE)
     held = _held(catalog, incoming)
     if held is not None and is_same(with_canonical_pool(held.config), incoming):
         return Unchanged()
@@ -101,6 +108,10 @@ def plan_delete(catalog: Catalog, stored_text: str | None, sie_id: ModelId) -> U
     after = catalog.without_model(sie_id)
     seed = after.models.get(sie_id)
     return WritePlan(Change(sie_id, None), after, (), (), _affected(after, (held, seed)), {})
+
+
+def _has_twin(catalog: Catalog, incoming: Config) -> bool:
+    return catalog.snapshot.twin_of(ModelId(str(incoming.get("sie_id", "")))) is not None
 
 
 def _kept(stored_text: str | None, there: Config) -> Config:

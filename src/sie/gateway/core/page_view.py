@@ -85,8 +85,9 @@ def _figures(workers: Iterable[WorkerStatus], replica: Replica, traffic: Traffic
     yield "GPUs", str(sum(worker.gpu_count for worker in takers))
     yield "Models loaded", str(len({name for worker in takers for name in worker.loaded}))
     yield "QPS", f"{traffic.per_second:.1f}"
-    yield "Requests in flight", str(traffic.in_flight)
-    yield "Models known", f"{len(snapshot.models)}, in bundles: {len(snapshot.bundles)}"
+    yield "In flight", str(traffic.in_flight)
+    yield "Models known", str(len(snapshot.models))
+    yield "Bundles", str(len(snapshot.bundles))
     yield "Config epoch", str(replica.reading.epoch)
     yield "Config service", _following(replica)
 
@@ -94,7 +95,7 @@ def _figures(workers: Iterable[WorkerStatus], replica: Replica, traffic: Traffic
 def _following(replica: Replica) -> str:
     bootstrap = replica.bootstrap
     if bootstrap.done:
-        return "read"
+        return "followed"
     tries = f"not read yet, tries: {bootstrap.attempts}"
     return f"{tries} (degraded)" if bootstrap.degraded else tries
 

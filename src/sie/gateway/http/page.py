@@ -74,7 +74,7 @@ async def page(services: Services, parts: Parts, _: Request) -> Reply:
 
 
 def frame_of(services: Services) -> str:
-    return orjson.dumps(attrs.asdict(view_of(services))).decode()
+    return orjson.dumps(attrs.asdict(view_of(services), recurse=False)).decode()
 
 
 def view_of(services: Services) -> PageView:

@@ -24,7 +24,8 @@ def surface_of(admit: Admitting) -> Surface:
 
 
 def not_found(request: Request) -> Reply:
-    return Refusal(ErrorCode.NOT_FOUND, f"there is no path {request.path}").reply()
+    by = " for plain HTTP: what lies under /ws/ is spoken to as a WebSocket" if request.path.startswith("/ws/") else ""
+    return Refusal(ErrorCode.NOT_FOUND, f"there is no path {request.path}{by}").reply()
 
 
 def method_not_allowed(request: Request, headers: Headers) -> Reply:

@@ -40,6 +40,7 @@ class Syncing:
 
     replica: Replica
     run_in_thread: RunInThread
+    build_in_thread: RunInThread
     form: HashForm
     turn: trio.Lock = attrs.field(factory=trio.Lock, init=False)
     _poll_soon: trio.Event = attrs.field(factory=trio.Event, init=False)
@@ -80,7 +81,7 @@ async def catch_up(syncing: Syncing, authority: Authority, *, may_step_back: boo
         remote = reading_of(await authority.read_epoch())
         bundles, export = await authority.read_bundles(), await authority.read_export()
         build: Callable[[], Assembled] = partial(assemble, bundles, export, replica.registry.snapshot, syncing.form)
-        assembled = await syncing.run_in_thread(build)
+        assembled = await syncing.build_in_thread(build)
         if assembled.failed:
             replica.install_partly(assembled.snapshot)
             raise PartialApply("; ".join(f"{model}: {why}" for model, why in assembled.failed.items()))

@@ -76,11 +76,11 @@ class Seed:
     async def _take(self, stamps: Stamps) -> None:
         """The authority's word stands over the folders once it has been heard."""
         async with self.syncing.turn:
-            await self.syncing.run_in_thread(lambda: self._parse(stamps))
+            await self.syncing.build_in_thread(lambda: self._parse(stamps))
             self._read = stamps
             replica = self.syncing.replica
             if not replica.bootstrap.done:
-                replica.registry.install(await self.syncing.run_in_thread(self._snapshot))
+                replica.registry.install(await self.syncing.build_in_thread(self._snapshot))
         log.info("the folders are read", extra={"bundles": len(self._bundles), "models": len(self._models)})
 
     def _parse(self, stamps: Stamps) -> None:

@@ -20,11 +20,17 @@ from sie.testing.broker.streams import Stored, Stream
 from sie.testing.broker.subjects import matches
 from sie.testing.broker.times import since_epoch_ns
 
+NAK_CHECK_S = 0.01  # so soon after a NAK with delay the server looks what is due next
 RECOVERY_CHECK_S = 1.0  # the server looks at what was lent 0.5 to 1.5 s after it started, sooner with a short ack_wait
 
 
 class Outlet(Protocol):
     """What a consumer needs of its broker. `send` goes to whoever listens to `to`, under the message's own subject."""
+
+    @property
+    def silenced(self) -> int:
+        """How often somebody has stopped to listen to something."""
+        ...
 
     def has_interest(self, subject: str) -> bool: ...
 
@@ -66,7 +72,10 @@ class Consumer:
         next_seq = max(self.stream.first_seq, 1)
         self.books = Lending(next_seq, floor_seq=next_seq - 1)
         self.unseen = self._count_unseen()
-        self.waiting = WaitingPulls(self.outlet.has_interest, lambda last: self.outlet.send(last.subject, last))
+        outlet = self.outlet
+        self.waiting = WaitingPulls(
+            outlet.has_interest, lambda: outlet.silenced, lambda last: outlet.send(last.subject, last)
+        )
         self._ack_timer, self._pull_timer = Timer(self._check_lent), Timer(self.serve)
 
     def reconfigure(self, config: ConsumerConfig) -> None:
@@ -86,14 +95,13 @@ class Consumer:
             self.outlet.send(reply, status(reply, *refusal))
             return
         until_s = inf if request.expires_s is None else self.agenda.now_s + request.expires_s
-        self.waiting.sweep(self.agenda.now_s)
-        if self.waiting.add(Pull(reply, request.batch, until_s, request.no_wait)):
+        if self.waiting.add(Pull(reply, request.batch, until_s, request.no_wait), self.agenda.now_s):
             self.serve()
         else:
             self.outlet.send(reply, status(reply, "409", "Exceeded MaxWaiting"))
 
     def serve(self) -> None:
-        """Deliver until the pulls or the messages run out, then end the pulls that are over."""
+        """Deliver until the pulls or the messages run out, then end the pulls that are over and drop the unheard."""
         nothing: Nothing = "exhausted"
         while self.waiting:
             due = self._take_due()
@@ -149,7 +157,8 @@ class Consumer:
         if delay_s > 0:
             self.books.again.pop(seq, None)
             self.books.lent[seq].since_s = self.agenda.now_s - self.config.ack_wait_s + delay_s
-            self._arm_ack_timer()
+            self.agenda.cancel(self._ack_timer)
+            self.agenda.arm(self._ack_timer, self.agenda.now_s + NAK_CHECK_S)
             return
         self.books.again.setdefault(seq)
         self.serve()
@@ -227,7 +236,7 @@ class Consumer:
         consumer_seq = self.books.lend(stored.seq, now_s)
         self.agenda.arm(self._ack_timer, now_s + self.config.ack_wait_s)
         place = f"{self.stream.config.name}.{self.config.name}.{due.deliveries}.{stored.seq}.{consumer_seq}"
-        ack_subject = f"$JS.ACK.{place}.{since_epoch_ns(stored.stored_s)}.{self.unseen}"
+        ack_subject = f"$JS.ACK.{place}.{since_epoch_ns(stored.stored_s)}.{max(self.unseen, 0)}"
         self.outlet.send(pull.reply, Message(stored.subject, stored.data, ack_subject, stored.headers))
 
     def _forget(self, seq: int) -> None:
@@ -244,19 +253,23 @@ class Consumer:
 
         The server compares its count of redeliveries, not of deliveries, with max_deliver here. So it gives up at once
         what may be delivered once (or less often than it was); all else waits, lent still, for a pull that comes to it.
+        It looks at the pulls then only if one may be served: what is given up alone wakes nobody but who was stalled.
         """
         for seq in self.books.below(self.stream.first_seq):
             self.books.forget(seq)
-        over = self.books.over(self.config.ack_wait_s, self.agenda.now_s)
-        for seq in over:
+        may_serve = False
+        due: list[int] = []
+        for seq in self.books.over(self.config.ack_wait_s, self.agenda.now_s):
             again = self.books.tries.get(seq, 0)
             if 0 < self.config.max_deliver <= max(again, 1):
+                may_serve = may_serve or self._is_stalled()
                 self._give_up(seq, again + 1)
             else:
-                self.books.lent[seq].since_s = self.agenda.now_s
-                self.books.again[seq] = None
+                may_serve = True
+                due.append(seq)
         self._arm_ack_timer()
-        if over:
+        self.books.come_again(due, self.agenda.now_s)
+        if may_serve:
             self.serve()
 
     def _give_up(self, seq: int, deliveries: int) -> None:
@@ -265,9 +278,10 @@ class Consumer:
         self.books.give_up(seq)
 
     def _arm_ack_timer(self) -> None:
-        """What is over and still here waits for a pull, not for the time."""
-        if (end_s := self.books.next_over_s(self.config.ack_wait_s, self.agenda.now_s)) is not None:
-            self.agenda.arm(self._ack_timer, end_s)
+        """When the next ack_wait ends. While anything is lent the server looks once in an ack_wait, whatever is due."""
+        if self.books.lent:
+            now_s, ack_wait_s = self.agenda.now_s, self.config.ack_wait_s
+            self.agenda.arm(self._ack_timer, min(self.books.next_over_s(ack_wait_s, now_s), now_s + ack_wait_s))
 
     def _count_unseen(self) -> int:
         return sum(1 for stored in self.stream if stored.seq >= self.books.next_seq and self.is_mine(stored))

@@ -3,6 +3,9 @@
 `sie.testing.broker.consumers` decides by them; here they are only kept right when a message is acked, lost or given up.
 """
 
+from collections.abc import Sequence
+from math import inf
+
 import attrs
 
 
@@ -48,9 +51,17 @@ class Lending:
         ended = (seq for seq, lent in self.lent.items() if lent.since_s + ack_wait_s <= now_s)
         return sorted(seq for seq in ended if seq not in self.again)
 
-    def next_over_s(self, ack_wait_s: float, now_s: float) -> float | None:
+    def next_over_s(self, ack_wait_s: float, now_s: float) -> float:
         ends = (lent.since_s + ack_wait_s for lent in self.lent.values())
-        return min((end_s for end_s in ends if end_s > now_s), default=None)
+        return min((end_s for end_s in ends if end_s > now_s), default=inf)
+
+    def come_again(self, seqs: Sequence[int], now_s: float) -> None:
+        """The first counts as lent anew now, the others as long after it as before."""
+        if seqs:
+            later_s = now_s - self.lent[seqs[0]].since_s
+            for seq in seqs:
+                self.lent[seq].since_s += later_s
+                self.again[seq] = None
 
     def is_wanted(self, seq: int) -> bool:
         return seq >= self.next_seq or seq in self.lent or seq in self.tries

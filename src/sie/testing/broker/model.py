@@ -39,23 +39,25 @@ class InTurn:
 
 @attrs.define(eq=False)
 class Broker:
-    """One server. `choose` picks a member of a queue group out of so many."""
+    """One server. `choose` picks a member of a queue group out of so many; `counts_first` is a race in the server."""
 
     clock: Callable[[], float]
     max_payload: int = DEFAULT_MAX_PAYLOAD
     max_pending_bytes: int = MAX_PENDING_BYTES
     choose: Callable[[int], int] = attrs.field(factory=InTurn)
+    counts_first: bool = False
     is_up: bool = attrs.field(default=True, init=False)
     agenda: Agenda = attrs.field(factory=Agenda, init=False)
     jetstream: JetStream = attrs.field(init=False)
     links: list[Link] = attrs.field(factory=list, init=False)
+    silenced: int = attrs.field(default=0, init=False)
     _index: Index[Subscribed] = attrs.field(factory=Index, init=False)
     _subscribed: int = attrs.field(default=0, init=False)
     _advised: int = attrs.field(default=0, init=False)
 
     def __attrs_post_init__(self) -> None:
         self.agenda.now_s = self.clock()
-        self.jetstream = JetStream(self, self.agenda)
+        self.jetstream = JetStream(self, self.agenda, self.counts_first)
 
     def catch_up(self) -> None:
         """Do all that is due by now. A server that is down does nothing; what was due meanwhile waits for its start."""
@@ -150,8 +152,12 @@ class Broker:
 
     def _to_subscribers(self, to: str, message: Message) -> bool:
         found = self._index.find(to)
-        if len(found) > 1:
-            found.sort(key=_order)
+        if not found:
+            return False
+        if len(found) == 1 and not found[0].queue:
+            self._send(found[0], message)
+            return True
+        found.sort(key=_order)
         groups: dict[str, list[Subscribed]] = {}
         for subscribed in found:
             if subscribed.queue:
@@ -160,7 +166,7 @@ class Broker:
                 self._send(subscribed, message)
         for members in groups.values():
             self._send(members[self.choose(len(members))], message)
-        return bool(found)
+        return True
 
     def _send(self, subscribed: Subscribed, message: Message) -> None:
         link = subscribed.link
@@ -200,6 +206,7 @@ class Broker:
         return listened
 
     def _forget(self, link: Link, number: int) -> None:
+        self.silenced += 1
         subscribed = link.subscriptions.pop(number)
         self._index.remove(subscribed.pattern, subscribed)
 

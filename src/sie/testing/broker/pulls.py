@@ -39,23 +39,29 @@ class Pull:
 class WaitingPulls:
     """`has_interest` tells whether anybody still listens to a reply subject; `end` sends a status to one.
 
-    No request is over before `due_s`, unless it is one that would not wait.
+    No request is over before `due_s`, unless it is one that would not wait or that nobody listens to any more.
+    `silenced` counts who has stopped to listen anywhere: while it stands still, those that were looked at are wanted.
     """
 
     has_interest: Callable[[str], bool]
+    silenced: Callable[[], int]
     end: Callable[[Message], None]
     due_s: float = attrs.field(default=inf, init=False)
     _impatient: bool = attrs.field(default=False, init=False)
+    _looked_at: int = attrs.field(default=-1, init=False)
     _pulls: deque[Pull] = attrs.field(factory=deque, init=False)
 
     def __len__(self) -> int:
         return len(self._pulls)
 
-    def add(self, pull: Pull) -> bool:
+    def add(self, pull: Pull, now_s: float) -> bool:
         """False: too many wait already."""
+        if len(self) >= MAX_WAITING:
+            self.sweep(now_s)
         if len(self) >= MAX_WAITING:
             return False
         self._pulls.append(pull)
+        self._looked_at = -1
         self.due_s = min(self.due_s, pull.until_s)
         self._impatient = self._impatient or pull.no_wait
         return True
@@ -76,7 +82,7 @@ class WaitingPulls:
 
     def end_over(self, now_s: float, *, exhausted: bool) -> None:
         """End what is over. `exhausted`: there is nothing to deliver, so one that would not wait has had its share."""
-        if self.due_s <= now_s or (exhausted and self._impatient):
+        if self.due_s <= now_s or (exhausted and self._impatient) or self._looked_at != self.silenced():
             self.sweep(now_s, exhausted=exhausted)
 
     def sweep(self, now_s: float, *, exhausted: bool = False) -> None:
@@ -85,12 +91,13 @@ class WaitingPulls:
         for pull in pulls:
             if pull.until_s <= now_s:
                 self.end(ended(pull, "408", "Request Timeout"))
-            elif exhausted and pull.no_wait and pull.served:
+            elif exhausted and pull.no_wait and (pull.served or pull.until_s == inf):
                 self.end(status(pull.reply, "404", "No Messages"))
             elif self.has_interest(pull.reply):
                 self._pulls.append(pull)
         self.due_s = min((pull.until_s for pull in self._pulls), default=inf)
         self._impatient = any(pull.no_wait for pull in self._pulls)
+        self._looked_at = self.silenced()
 
     def take_all(self) -> tuple[Pull, ...]:
         pulls = tuple(self._pulls)

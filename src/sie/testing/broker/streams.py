@@ -14,6 +14,8 @@ MESSAGE_ID = "Nats-Msg-Id"
 MEMORY_OVERHEAD_BYTES = 16
 FILE_OVERHEAD_BYTES = 30
 FILE_HEADER_OVERHEAD_BYTES = 4
+AGE_CHECK_S = 0.25  # the server looks for what is too old no more often than this
+FILE_CLOCK_S = 0.1  # and for what is on disk by a clock that is set only so often
 
 
 @attrs.frozen
@@ -133,13 +135,14 @@ class Stream:
                 self.remove(seq)
 
     def _expire(self) -> None:
-        while len(self) and (due_s := self._oldest_due_s()) is not None and due_s <= self.agenda.now_s:
+        looked_at_s = self.agenda.now_s - (FILE_CLOCK_S / 2 if self.config.storage == "file" else 0)
+        while len(self) and (due_s := self._oldest_due_s()) is not None and due_s <= looked_at_s:
             self.remove(self.first_seq)
-        self._arm_age()
+        self._arm_age(self.agenda.now_s + AGE_CHECK_S)
 
-    def _arm_age(self) -> None:
+    def _arm_age(self, not_before_s: float = 0.0) -> None:
         if self._age.due_s is None and len(self) and (due_s := self._oldest_due_s()) is not None:
-            self.agenda.arm(self._age, due_s)
+            self.agenda.arm(self._age, max(due_s, not_before_s))
 
     def _oldest_due_s(self) -> float | None:
         age_ns = self.config.max_age_ns

@@ -1,5 +1,6 @@
 """The config service as gateways and workers reach it: the real HTTP client over a faulty in-process transport."""
 
+import json
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from functools import partial
@@ -9,34 +10,94 @@ import httpx2
 import trio
 
 from sie.authority.client import Authority, OpenAuthority, open_http_authority
-from sie.testing.cluster.served import AppServer, Call, ConnectionLost
+from sie.testing.cluster.exported import NOTHING, Exported
+from sie.testing.cluster.served import Answer, AppServer, Call, ConnectionLost
 
 EXPORT_PATH = "/v1/configs/export"
+EPOCH_PATH = "/v1/configs/epoch"
 
 
 @attrs.define(eq=False)
 class AuthorityLink:
-    """The way to the config service. The next `errors` calls get a 500; every call takes `delay_s` longer.
+    """The way to the config service. The next `errors` calls get a 500, the next `spoiled` exports have a row that
+    nobody can read; every call takes `delay_s` longer, and none arrives while it is `away`.
 
-    `read_edition` is the edition of the catalogue that was last read to its end, at `read_s`; 0 before that.
+    `read` is the export that was last read to its end, at `read_s`, after the epoch was asked for at `covered_s`.
+    `is_partial`: one with a spoiled row has come since.
     """
 
     server: AppServer
-    served_edition: Callable[[], int]
-    read_edition: int = 0
-    read_s: float = 0.0
+    on_export: Callable[[bytes], Exported]
+    read: Exported = NOTHING
+    read_s: float = float("-inf")
+    covered_s: float = float("-inf")
+    exports: int = 0
+    is_partial: bool = False
     errors: int = 0
+    spoiled: int = 0
     delay_s: float = 0.0
+    away: bool = False
+    _began_s: float = float("-inf")
+
+    @property
+    def has_read(self) -> bool:
+        return self.read is not NOTHING
+
+    @property
+    def lane_hash(self) -> str:
+        """`""` where nothing was read."""
+        return self.read.lane_hash
+
+    def forget(self) -> None:
+        """A new process has read nothing."""
+        self.read, self.read_s, self.exports, self.is_partial = NOTHING, float("-inf"), 0, False
 
     def heal(self) -> None:
-        self.errors = 0
+        self.errors = self.spoiled = 0
+        self.away = False
         self.slow_down(0.0)
 
     def slow_down(self, by_s: float) -> None:
         self.delay_s = by_s
 
+    def cut(self, away: bool) -> None:
+        self.away = away
+
     def open(self) -> OpenAuthority:
         return partial(_open, self)
+
+    async def call(self, path: str) -> Answer:
+        """Raises ConnectionLost."""
+        if path == EPOCH_PATH:
+            self._began_s = trio.current_time()
+        await trio.sleep(self.delay_s)
+        if self.away:
+            raise ConnectionLost("the config service is away")
+        if self.errors:
+            self.errors -= 1
+            return Answer(500, {}, b"")
+        answer = await self.server.request(Call("GET", path))
+        if answer.status != 200 or path != EXPORT_PATH:
+            return answer
+        return self._export(answer)
+
+    def _export(self, answer: Answer) -> Answer:
+        exported = self.on_export(answer.body)
+        if self.spoiled:
+            self.spoiled -= 1
+            self.is_partial = True
+            return attrs.evolve(answer, body=_spoiled(answer.body))
+        self.read, self.read_s, self.is_partial = exported, trio.current_time(), False
+        self.exports += 1
+        self.covered_s = self._began_s
+        return answer
+
+
+def _spoiled(body: bytes) -> bytes:
+    """The last row holds a document that is none: one of a newer version, say."""
+    told = json.loads(body)
+    told["models"][-1]["model_config"] = {"sie_id": told["models"][-1]["model_id"], "profiles": [7]}
+    return json.dumps(told).encode()
 
 
 def _open(link: AuthorityLink, base_url: str, token: str | None) -> AbstractAsyncContextManager[Authority]:
@@ -54,16 +115,9 @@ class AuthorityTransport(httpx2.AsyncBaseTransport):
         self._link = link
 
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
-        link = self._link
-        await trio.sleep(link.delay_s)
-        if link.errors:
-            link.errors -= 1
-            return httpx2.Response(500, request=request)
         try:
-            answer = await link.server.request(Call(request.method, request.url.path))
+            answer = await self._link.call(request.url.path)
         except ConnectionLost as error:
             raise httpx2.ConnectError(str(error), request=request) from error
-        if answer.status == 200 and request.url.path == EXPORT_PATH:
-            link.read_edition, link.read_s = link.served_edition(), trio.current_time()
         headers = {name: value for name, value in answer.headers.items() if name != "content-length"}
         return httpx2.Response(answer.status, headers=headers, content=answer.body, request=request)

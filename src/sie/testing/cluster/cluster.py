@@ -6,28 +6,34 @@ Everything runs in the cluster's one nursery; a service that fails by itself end
 import json
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager
-from functools import cache, partial
+from functools import partial
 
 import attrs
 import trio
 
 from sie.bus.jetstream_api import Storage
-from sie.config.app import load
-from sie.config.settings import ConfigSettings
-from sie.domain.ids import DEFAULT_POOL, BundleName
-from sie.testing.cluster.catalogue import CatalogueFolders
+from sie.testing.cluster.catalogue import CatalogueFolders, base_documents, lane_hash
+from sie.testing.cluster.config_node import ConfigNode
 from sie.testing.cluster.events import EventLog
 from sie.testing.cluster.ledger import Ledger
 from sie.testing.cluster.network import Network
-from sie.testing.cluster.nodes import ConfigNode, GatewayNode, Node, Surroundings, WorkerNode, system_tasks
-from sie.testing.cluster.served import Call
-from sie.testing.cluster.weather import Weather
+from sie.testing.cluster.nodes import GatewayNode, Node, WorkerNode
+from sie.testing.cluster.replica_rules import Look, ReplicaRules
+from sie.testing.cluster.served import Call, ConnectionLost
+from sie.testing.cluster.shown import read_shown
+from sie.testing.cluster.store_rules import StoreRules
+from sie.testing.cluster.surroundings import Surroundings, system_tasks
+from sie.testing.cluster.weather import LANE_CHANGED, Weather
+from sie.testing.disk import DiskDouble
 
 LOOK_S = 0.5
 """Between two looks at whether something has come true."""
 
 STOP_LIMIT_S = 15.0
 """Of an orderly end: 8 s for what runs, and the bounded closing of what is open."""
+
+DOWN_S = 1.0
+"""Until a config process that died in a disk call is started again."""
 
 CONFIG_DELAY_S = 0.05
 """The config service is the last to come up, so that everybody has to ask twice."""
@@ -49,11 +55,16 @@ class Cluster:
         self.nursery = nursery
         self.log = EventLog()
         self.weather = Weather()
-        self.ledger = Ledger(lambda edition: expected_hash(folders, edition), self.weather)
+        self.ledger = Ledger(self.weather)
         self.network = Network(seed, self.weather)
         around = Surroundings(seed, self.network, self.ledger, self.log, self.weather, system_tasks(), topology.storage)
-        self.changed = self.weather.spell("CatalogueChanges")
-        self.config = ConfigNode(around, folders)
+        self.changed = self.weather.spell(LANE_CHANGED)
+        disk = DiskDouble(digests=seed % 2 == 1)
+        self.rules = StoreRules.of(disk, self.ledger.violate, self.ledger.count, self.on_change)
+        self.replica_rules = ReplicaRules(self.rules.history, self.ledger.violate)
+        self.config = ConfigNode("config-0", around, folders, self.rules, self._revive_soon)
+        self.rival = ConfigNode("config-1", around, folders, self.rules, self._bury)
+        self._lane = self.wanted_lane
         self.gateways = tuple(GatewayNode(f"gateway-{n}", around, self.config) for n in range(topology.gateways))
         self.workers = tuple(WorkerNode(f"worker-{n}", around, self.config) for n in range(topology.workers))
 
@@ -78,6 +89,55 @@ class Cluster:
     def worker(self, number: int) -> WorkerNode:
         return self.workers[number % len(self.workers)]
 
+    def config_process(self, number: int) -> ConfigNode:
+        """1 is the rival, a second process on the same store."""
+        return self.rival if number % 2 else self.config
+
+    @property
+    def wanted_lane(self) -> str:
+        """The hash of the workers' lane as the store and the present edition have it."""
+        documents = {**base_documents(self.config.edition), **self.rules.history.overlay}
+        return lane_hash(frozenset(documents.values()))
+
+    def on_change(self) -> None:
+        """What the workers hold may be old from now on."""
+        if self.wanted_lane != self._lane:
+            self._lane = self.wanted_lane
+            self.changed.begin()
+
+    async def look_at(self, gateway: GatewayNode) -> None:
+        """Whether it may hold what it shows."""
+        facts, exports = gateway.facts, gateway.link.exports
+        try:
+            shown = await read_shown(gateway.server)
+        except ConnectionLost:
+            return
+        if facts is gateway.facts:
+            self.replica_rules.judge(Look(facts, shown, exports))
+
+    async def read_authority(self, process: int = 0) -> bool:
+        """As an operator does. False: it does not answer, or has no registry."""
+        node = self.config_process(process)
+        try:
+            answer = await node.server.request(Call("GET", "/v1/configs/export"))
+        except ConnectionLost:
+            return False
+        if answer.status == 200:
+            node.read(answer.body)
+        return answer.status == 200
+
+    def _revive_soon(self, node: ConfigNode) -> None:
+        self.nursery.start_soon(self._revive, node)
+
+    async def _revive(self, node: ConfigNode) -> None:
+        if (life := node.process.life) is not None:
+            await life.ended.wait()
+        await trio.sleep(DOWN_S)
+        self.start(node)
+
+    def _bury(self, _: ConfigNode) -> None:
+        """The rival stays dead."""
+
     def start(self, node: Node) -> None:
         if node.process.life is None:
             node.process.start(self.nursery)
@@ -93,6 +153,35 @@ class Cluster:
     def later(self, in_s: float, do: Callable[[], None]) -> None:
         self.nursery.start_soon(_do_later, in_s, do)
 
+    async def restart(self, node: Node) -> None:
+        await self.stop(node)
+        self.start(node)
+
+    async def kill_config_in(self, in_s: float) -> None:
+        """The disk is as fast as ever after it."""
+        await trio.sleep(in_s)
+        await self.config.process.kill()
+        self.config.slowness_s = 0.0
+        await trio.sleep(DOWN_S)
+        self.start(self.config)
+
+    async def kill_rival_in(self, in_s: float) -> None:
+        await trio.sleep(in_s)
+        await self.rival.process.kill()
+
+    async def turn_store_back(self, number: int) -> None:
+        """The store is what it was at some time, and the config service starts from it. Number 0 is the empty store."""
+        await self.rival.process.kill()
+        await self.config.process.kill()
+        self.rules.history.turn_back(number)
+        self.start(self.config)
+
+    def land_late(self) -> None:
+        """The oldest swap that is still under way is done now, if its version fits."""
+        if self.rules.disk.late:
+            self.rules.disk.land()
+            self.rules.history.look("nobody")
+
     def heal(self) -> None:
         """End every fault that lasts. Processes are left as they are."""
         self.network.heal()
@@ -103,6 +192,16 @@ class Cluster:
                 node.process.life.tap.heal()
         for worker in self.workers:
             worker.device.heal()
+        for config in (self.config, self.rival):
+            config.calls.clear()
+            config.slowness_s = 0.0
+        self._heal_disk()
+
+    def _heal_disk(self) -> None:
+        """What was still under way reaches it now."""
+        self.rules.disk.full = False
+        while self.rules.disk.late:
+            self.land_late()
 
     def start_crashed(self) -> None:
         """What a kubelet does. Whoever runs is left alone: it must recover by itself."""
@@ -110,25 +209,25 @@ class Cluster:
             self.start(node)
 
     async def restart_stale(self) -> None:
-        """What an operator still has to do: start again what gave a model up for good, or holds an old catalogue.
-
-        The second is needed only as long as services read the catalogue once.
+        """What an operator still has to do for workers, which read the catalogue once: start again what holds an old
+        one, or gave a model up for good. Gateways follow by themselves.
         """
-        for node in self.connected_nodes:
-            if not self.is_current(node):
-                await self.stop(node)
-                self.start(node)
+        for worker in self.workers:
+            if not self.is_current(worker):
+                await self.stop(worker)
+                self.start(worker)
         self.changed.end()
 
-    def is_current(self, node: GatewayNode | WorkerNode) -> bool:
-        """It holds the present catalogue, and nothing that only an operator can mend."""
-        gave_up = isinstance(node, WorkerNode) and bool(node.facts.refusing)
-        return node.link.read_edition == self.config.edition and not gave_up
+    def is_current(self, worker: WorkerNode) -> bool:
+        """It holds the lane that the authority told last, and nothing that only an operator can mend."""
+        return worker.link.lane_hash == self.config.exported.lane_hash and not worker.facts.refusing
 
-    def change_catalogue(self, edition: int) -> None:
-        """From now on, whoever reads it reads this."""
+    async def redeploy(self, edition: int) -> None:
+        """The config service comes back with other folders."""
         self.config.edition = edition
-        self.changed.begin()
+        self.on_change()
+        await self.config.process.kill()
+        self.start(self.config)
 
     async def wait_until(self, condition: Callable[[], bool], limit_s: float) -> bool:
         """False: it did not come true in time."""
@@ -151,22 +250,17 @@ class Cluster:
     def is_ready(self) -> bool:
         """Every process is up and has a catalogue, and every worker takes work and is heard by every gateway."""
         up = all(node.process.runs for node in self.nodes)
-        read = all(node.link.read_edition for node in self.connected_nodes)
+        read = all(node.link.has_read for node in self.connected_nodes)
         ready = up and read and all(worker.facts.is_ready for worker in self.workers)
         return ready and all(self._is_heard(gateway, worker) for gateway in self.gateways for worker in self.workers)
 
     def _is_heard(self, gateway: GatewayNode, worker: WorkerNode) -> bool:
-        return gateway.facts.must_use(self.ledger.hash_of(worker.link.read_edition), trio.current_time())
+        return gateway.facts.must_use(worker.link.lane_hash, trio.current_time())
 
     async def health(self, gateway: GatewayNode) -> dict[str, int]:
         """How many requests a gateway has in flight, and how many workers it would use. Raises ConnectionLost."""
         body = json.loads((await gateway.server.request(Call("GET", "/health"))).body)
         return {"in flight": body["requests_in_flight"], "workers": body["cluster"]["worker_count"]}
-
-    async def models(self, gateway: GatewayNode) -> tuple[str, ...]:
-        """Raises ConnectionLost."""
-        body = json.loads((await gateway.server.request(Call("GET", "/v1/models"))).body)
-        return tuple(row["name"] for row in body["models"])
 
 
 @asynccontextmanager
@@ -185,12 +279,3 @@ async def open_cluster(topology: Topology, seed: int, folders: CatalogueFolders)
 async def _do_later(in_s: float, do: Callable[[], None]) -> None:
     await trio.sleep(in_s)
     do()
-
-
-@cache
-def expected_hash(folders: CatalogueFolders, edition: int) -> str:
-    """The hash of the one lane in an edition, from the documents themselves; `""` where nothing was read."""
-    if not edition:
-        return ""
-    snapshot = load(ConfigSettings(bundles_dir=folders.bundles_dir(edition))).catalog.snapshot
-    return snapshot.scoped_hash(BundleName("default"), DEFAULT_POOL) or ""

@@ -10,11 +10,14 @@ from sie.domain.worker import HEARTBEAT_STALE_S
 from sie.testing.cluster.authority import AuthorityLink
 from sie.testing.cluster.leases import Leases
 from sie.testing.cluster.machine import WallClock
+from sie.testing.cluster.shown import Shown
 from sie.testing.cluster.weather import LOAD_FAILED, Spell, Weather
 from sie.wire.codec import unpack
 
 SAME_S = 0.001
 """Times this close are one instant: wall time is told with less precision than the simulation's own."""
+WAITING_S = 15.0
+"""For as long a delta may have waited for its turn when an export began to be read."""
 MOST_HEARD = 64
 """Heartbeats kept of each worker: a minute and more."""
 
@@ -67,12 +70,32 @@ class Heard:
 
 @attrs.define(eq=False)
 class GatewayFacts:
-    """`heard` is by worker, the newest last."""
+    """`heard` is by worker, the newest last. `shown` is what it showed of its registry at the last look, after so many
+    exports.
+    """
 
     name: str
     clock: WallClock
     link: AuthorityLink
     heard: dict[str, deque[Heard]] = attrs.field(factory=dict)
+    delta_s: float = float("-inf")
+    forged_s: float = float("-inf")
+    """When the last delta came, and the last that was forged in a trusted name."""
+    shown: Shown | None = None
+    shown_exports: int = 0
+
+    @property
+    def is_unsure(self) -> bool:
+        """It may hold more than the export that it has read."""
+        return not self.link.has_read or self.link.is_partial or self._is_after_export(self.delta_s)
+
+    @property
+    def has_forged(self) -> bool:
+        return self._is_after_export(self.forged_s)
+
+    def _is_after_export(self, at_s: float) -> bool:
+        """What comes while an export is read is judged after it, one that came a little earlier perhaps too."""
+        return at_s >= self.link.covered_s - WAITING_S
 
     def hear(self, data: bytes) -> None:
         body = fields(data)

@@ -4,7 +4,7 @@ It is told what gateways publish, what workers are lent, run, answer and acknowl
 """
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 
 import attrs
 import trio
@@ -18,8 +18,6 @@ from sie.testing.cluster.weather import CHILD_DIED, WORKER_AWAY, Weather
 from sie.worker.consume.source import PULL_CAPACITY
 from sie.worker.core.flights import MAX_BATCHES
 
-HashOf = Callable[[int], str]
-"""The lane's configuration hash in an edition of the catalogue."""
 RUN_AGAIN_S: Mapping[str, float] = {
     **dict.fromkeys(("BrokerRestarts", "BrokerDown", "ConnectionCut", "Partition", "Latency"), 60.0),
     **dict.fromkeys(("MessagesLost", WORKER_AWAY, CHILD_DIED), 60.0),
@@ -45,7 +43,6 @@ class Item:
 
 @attrs.define(eq=False)
 class Ledger:
-    hash_of: HashOf
     weather: Weather
     items: dict[str, Item] = attrs.field(factory=dict)
     violations: list[str] = attrs.field(factory=list)
@@ -89,7 +86,7 @@ class Ledger:
 
     def on_batch(self, worker: WorkerFacts, serving_id: str, texts: tuple[str, ...]) -> None:
         self.count("batches")
-        held = self.hash_of(worker.link.read_edition)
+        held = worker.link.lane_hash
         for text in texts:
             item = self._by_text.get(text)
             if item is None:

@@ -1,31 +1,26 @@
-"""The three services as processes of a simulated cluster: each node runs the service's own `run`, between doubles."""
+"""The gateway and the worker as processes of a simulated cluster: each runs the service's own `run` among doubles."""
 
 from functools import partial
 
-import attrs
 import trio
 
 from sie.bus.api import Message
-from sie.bus.jetstream_api import Storage
-from sie.config.app import World as ConfigWorld
-from sie.config.app import run as run_config
-from sie.config.settings import ConfigSettings
 from sie.domain.ids import WorkerId
+from sie.domain.subjects import CONFIG_ALL
 from sie.gateway.app import World as GatewayWorld
 from sie.gateway.app import run as run_gateway
 from sie.gateway.settings import GatewaySettings
 from sie.testing.cluster.authority import AuthorityLink
-from sie.testing.cluster.catalogue import CatalogueFolders
+from sie.testing.cluster.config_node import ConfigNode
 from sie.testing.cluster.device import Device, LoadFailure
-from sie.testing.cluster.events import EventLog
 from sie.testing.cluster.facts import GatewayFacts, WorkerFacts
-from sie.testing.cluster.ledger import PULL, Ledger
-from sie.testing.cluster.machine import WallClock, machine_of
-from sie.testing.cluster.network import OUTBOX_BYTES, Network
+from sie.testing.cluster.ledger import PULL
+from sie.testing.cluster.machine import machine_of
 from sie.testing.cluster.process import Life, Process
 from sie.testing.cluster.served import AppServer
-from sie.testing.cluster.tapped import OnMessage, Tap, tapped
-from sie.testing.cluster.weather import GATEWAY_STARTED, WORKER_AWAY, Weather
+from sie.testing.cluster.surroundings import Surroundings, cut_off, nothing
+from sie.testing.cluster.tapped import Tap, tapped
+from sie.testing.cluster.weather import GATEWAY_STARTED, WORKER_AWAY
 from sie.worker.app import World as WorkerWorld
 from sie.worker.app import run as run_worker
 from sie.worker.children import open_child
@@ -39,75 +34,15 @@ REQUEST_TIMEOUT_S = 45.0
 ACK = "$JS.ACK."
 
 
-@attrs.frozen
-class Surroundings:
-    """What every node of one cluster shares."""
-
-    seed: int
-    network: Network
-    ledger: Ledger
-    log: EventLog
-    weather: Weather
-    tasks: int
-    """Of nobody's, from before the first process."""
-    storage: Storage = "memory"
-
-    def clock(self) -> WallClock:
-        return WallClock(wrong=self.weather.spell("ClockJumps"))
-
-    def machine_seed(self, process: Process, life: Life) -> str:
-        return f"{self.seed}/{process.name}/{life.number}"
-
-    def count_tasks(self, process: Process) -> None:
-        """What a process started outside its own nurseries would live on after it."""
-        if (more := system_tasks() - self.tasks) > 0:
-            self.ledger.violate(f"{process.name} has ended in order, and {more} of its tasks live on")
-
-    def on_sent(self, process: Process, message: Message) -> None:
-        if (held := self.network.backlog_bytes(process.name, message)) > OUTBOX_BYTES:
-            self.ledger.violate(f"the outbox of {process.name} has {held} bytes, which is above {OUTBOX_BYTES}")
-
-    def on_lost(self, message: Message) -> None:
-        """By a tap: whoever lost it."""
-        self.weather.note("MessagesLost")
-        self.log.add("tap", "loses", message.subject)
-
-    def late(self, process: Process) -> OnMessage:
-        def on_late(message: Message) -> None:
-            self.ledger.violate(f"{process.name} sends on {message.subject} after its end")
-
-        return on_late
-
-
-class ConfigNode:
-    def __init__(self, around: Surroundings, folders: CatalogueFolders) -> None:
-        self.server = AppServer()
-        self.clock = WallClock()
-        self.edition = 1
-        self.served_edition = 0
-        self._around = around
-        self._folders = folders
-        self.process = Process("config", self._main, Tap, _ignore, around.log.add, _nothing, self._on_end)
-
-    def _on_end(self) -> None:
-        self._around.count_tasks(self.process)
-
-    async def _main(self, life: Life) -> None:
-        self.served_edition = self.edition
-        settings = ConfigSettings(bundles_dir=self._folders.bundles_dir(self.edition))
-        machine = machine_of(self.clock, self._around.machine_seed(self.process, life), life.stop)
-        await run_config(settings, ConfigWorld(machine, self.server.serve))
-
-
 class GatewayNode:
     def __init__(self, name: str, around: Surroundings, config: ConfigNode) -> None:
         self.server = AppServer()
         self.clock = around.clock()
-        self.link = AuthorityLink(config.server, lambda: config.served_edition)
+        self.link = AuthorityLink(config.server, config.read)
         self.facts = GatewayFacts(name, self.clock, self.link)
         self._around = around
-        cut = partial(_cut, around, name)
-        self.process = Process(name, self._main, self._tap, cut, around.log.add, _nothing, self._on_end)
+        cut = partial(cut_off, around, name)
+        self.process = Process(name, self._main, self._tap, cut, around.log.add, nothing, self._on_end)
 
     def _tap(self) -> Tap:
         around = self._around
@@ -122,13 +57,15 @@ class GatewayNode:
     def _on_received(self, message: Message) -> None:
         if message.subject.startswith("sie.health."):
             self.facts.hear(message.data)
+        elif message.subject == CONFIG_ALL:
+            self.facts.delta_s = trio.current_time()
 
     def _on_end(self) -> None:
         self._around.count_tasks(self.process)
 
     async def _main(self, life: Life) -> None:
         around = self._around
-        self.link.read_edition = 0
+        self.link.forget()
         self.facts = GatewayFacts(self.process.name, self.clock, self.link)
         around.weather.note(GATEWAY_STARTED)
         settings = GatewaySettings(
@@ -144,13 +81,13 @@ class WorkerNode:
 
     def __init__(self, name: str, around: Surroundings, config: ConfigNode) -> None:
         self.clock = around.clock()
-        self.link = AuthorityLink(config.server, lambda: config.served_edition)
+        self.link = AuthorityLink(config.server, config.read)
         self.facts = WorkerFacts(name, self.clock.unix_s, self.link, around.weather)
         self.device = Device(self._on_batch, self._on_load, self._on_held, around.weather)
         self.away = around.weather.spell(WORKER_AWAY)
         self._around = around
         self.process = Process(
-            name, self._main, self._tap, partial(_cut, around, name), around.log.add, self._on_leave, self._on_end
+            name, self._main, self._tap, partial(cut_off, around, name), around.log.add, self._on_leave, self._on_end
         )
 
     def _tap(self) -> Tap:
@@ -210,7 +147,7 @@ class WorkerNode:
     async def _main(self, life: Life) -> None:
         around, name = self._around, self.process.name
         self.away.begin()
-        self.link.read_edition = 0
+        self.link.forget()
         self.facts.end()
         self.facts = WorkerFacts(name, self.clock.unix_s, self.link, around.weather)
         settings = WorkerSettings(
@@ -227,21 +164,3 @@ class WorkerNode:
 
 
 Node = ConfigNode | GatewayNode | WorkerNode
-
-
-def system_tasks() -> int:
-    """Tasks of the run that no nursery of anybody's own holds."""
-    root = trio.lowlevel.current_root_task()
-    return sum(len(nursery.child_tasks) for nursery in root.child_nurseries) if root else 0
-
-
-def _cut(around: Surroundings, name: str, _: Life) -> None:
-    around.network.cut(name)
-
-
-def _ignore(_: Life) -> None:
-    return
-
-
-def _nothing() -> None:
-    return

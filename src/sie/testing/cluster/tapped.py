@@ -3,7 +3,8 @@
 Losing a message here is what a broker does that drops it; nobody is told. A process that was killed sends nothing more.
 """
 
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections import deque
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 
 import attrs
@@ -11,6 +12,8 @@ import attrs
 from sie.bus.api import NO_HEADERS, Bus, BusError, Correlation, Handler, Message, NotConnected, OpenBus
 
 OnMessage = Callable[[Message], None]
+Detour = Callable[[Message, Handler], None]
+"""Another way for one message to its handler: later, twice, after the next."""
 
 
 def ignore(_: Message) -> None:
@@ -20,6 +23,8 @@ def ignore(_: Message) -> None:
 @attrs.define(eq=False)
 class Tap:
     """`losing` counts how many of the next messages with a subject's prefix are lost, sent or received.
+
+    `detours` are for the next messages received with a subject, one each; `handlers` those that listen to a subject.
 
     `on_refused` is told what the bus did not take, `on_late` what the process sends after its end, `on_lost` what is
     lost here. `correlations` are open now.
@@ -31,6 +36,8 @@ class Tap:
     on_late: OnMessage = ignore
     on_lost: OnMessage = ignore
     losing: dict[str, int] = attrs.field(factory=dict)
+    detours: dict[str, deque[Detour]] = attrs.field(factory=dict)
+    handlers: dict[str, Handler] = attrs.field(factory=dict)
     is_dead: bool = False
     is_over: bool = False
     correlations: int = 0
@@ -38,8 +45,17 @@ class Tap:
     def lose(self, prefix: str, count: int) -> None:
         self.losing[prefix] = self.losing.get(prefix, 0) + count
 
+    def turn(self, subject: str, detours: Iterable[Detour]) -> None:
+        self.detours.setdefault(subject, deque()).extend(detours)
+
+    def inject(self, message: Message) -> None:
+        """As if somebody had sent it. Nothing happens where nobody listens."""
+        if (handler := self.handlers.get(message.subject)) is not None:
+            handler(message)
+
     def heal(self) -> None:
         self.losing.clear()
+        self.detours.clear()
 
     def takes(self, message: Message) -> bool:
         """False: this message is lost."""
@@ -91,7 +107,9 @@ class TappedBus:
 
     @asynccontextmanager
     async def subscribe(self, subject: str, handler: Handler, *, queue: str = "") -> AsyncIterator[None]:
-        async with self.bus.subscribe(subject, self._heard(handler), queue=queue):
+        heard = self._heard(handler)
+        self.tap.handlers[subject] = self._delivered(handler)
+        async with self.bus.subscribe(subject, heard, queue=queue):
             yield
 
     def correlate(self, on_reply: Handler) -> Correlation:
@@ -105,12 +123,25 @@ class TappedBus:
         return await self.bus.wait_session(newer_than=newer_than)
 
     def _heard(self, handler: Handler) -> Handler:
+        delivered, detours = self._delivered(handler), self.tap.detours
+
         def heard(message: Message) -> None:
-            if not self.tap.is_dead and self.tap.takes(message):
+            if self.tap.is_dead or not self.tap.takes(message):
+                return
+            if detours and (waiting := detours.get(message.subject)):
+                waiting.popleft()(message, delivered)
+            else:
+                delivered(message)
+
+        return heard
+
+    def _delivered(self, handler: Handler) -> Handler:
+        def delivered(message: Message) -> None:
+            if not (self.tap.is_dead or self.tap.is_over):
                 self.tap.on_received(message)
                 handler(message)
 
-        return heard
+        return delivered
 
 
 @attrs.define(eq=False)

@@ -10,6 +10,8 @@ import trio
 
 WORKER_AWAY = "worker away"
 """From the moment a worker is killed or asked to stop until it says that it takes work."""
+LANE_CHANGED = "lane changed"
+"""From a change of what the workers' lane is compared by until the operator has started old workers again."""
 GATEWAY_STARTED = "gateway started"
 CHILD_DIED = "child died"
 LOAD_FAILED = "load failed"

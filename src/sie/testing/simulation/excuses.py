@@ -6,10 +6,11 @@ it; where it can be told from outside what the gateway knows, to exactly that.
 
 from collections.abc import Mapping
 
+from sie.testing.cluster.catalogue import SERVED
 from sie.testing.cluster.client import Ask, Shape
 from sie.testing.cluster.cluster import Cluster
 from sie.testing.cluster.facts import GatewayFacts
-from sie.testing.cluster.weather import CHILD_DIED, GATEWAY_STARTED, LOAD_FAILED, WORKER_AWAY
+from sie.testing.cluster.weather import CHILD_DIED, GATEWAY_STARTED, LANE_CHANGED, LOAD_FAILED, WORKER_AWAY
 
 BROKER = ("BrokerRestarts", "BrokerDown", "ConnectionCut", "Partition", "Latency", "MessagesLost")
 RECONNECT_S = 5.0
@@ -30,7 +31,7 @@ EXCUSES: Mapping[str, Mapping[str, float]] = {
         CHILD_DIED: RECONNECT_S,
         "ChildSlow": BATCH_S,
         "ClockJumps": 0.0,
-        "CatalogueChanges": 0.0,
+        LANE_CHANGED: 0.0,
     },
     "MODEL_LOADING": _BROKEN_MODEL,
     "MODEL_LOAD_FAILED": _BROKEN_MODEL,
@@ -58,10 +59,11 @@ def may_refuse(cluster: Cluster, gateway: GatewayFacts, ask: Ask, code: str, ask
     only_spoiled = ask.shape == "half_broken" and ask.items == 1 and code == "all_items_failed"
     if code in OWN.get(ask.shape, ()) or only_spoiled:
         return True
-    just_read = gateway.link.read_edition == 0 or gateway.link.read_s >= asked_s
+    if ask.model not in SERVED and code in ("MODEL_NOT_FOUND", "PROVISIONING"):
+        return True  # clients write it and take it away; at rest it is asked for again
+    just_read = not gateway.link.has_read or gateway.link.read_s >= asked_s
     if code == "MODEL_NOT_FOUND":
         return just_read
     if code == "PROVISIONING":
-        held = cluster.ledger.hash_of(gateway.link.read_edition)
-        return just_read or not gateway.must_use(held, asked_s)
+        return just_read or gateway.is_unsure or not gateway.must_use(gateway.link.lane_hash, asked_s)
     return is_excused(cluster, code, asked_s, now_s)

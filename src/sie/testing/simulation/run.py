@@ -15,12 +15,14 @@ from trio.testing import MockClock
 from sie.testing.cluster.catalogue import CatalogueFolders
 from sie.testing.cluster.client import Ask
 from sie.testing.cluster.cluster import Cluster, open_cluster
+from sie.testing.cluster.writes import Read, Write
 from sie.testing.simulation.clients import Clients
 from sie.testing.simulation.rest import come_to_rest
 from sie.testing.simulation.scheduling import seed_scheduler
 from sie.testing.simulation.script import Script, Step, Wait
 from sie.testing.simulation.states import Coverage
 from sie.testing.simulation.watch import Watch
+from sie.testing.simulation.writers import Writers
 
 START_LIMIT_S = 10.0
 STEP_LIMIT_S = 100.0
@@ -69,26 +71,27 @@ async def _run(script: Script, folders: CatalogueFolders, seen: Seen, watch: Wat
     began = time.process_time()
     with watch.scope:
         async with open_cluster(script.topology, script.seed, folders) as cluster:
-            clients = Clients(cluster)
+            clients, writers = Clients(cluster), Writers(cluster)
             if not await cluster.wait_until(cluster.is_ready, START_LIMIT_S):
                 cluster.ledger.violate(f"the cluster is not ready within {START_LIMIT_S:g} s of its start")
             seen.start_ms = (time.process_time() - began) * 1000
-            await _play(script, cluster, clients, seen)
+            await _play(script, cluster, clients, writers, seen)
             if not cluster.ledger.violations:
-                await come_to_rest(cluster, clients)
+                await come_to_rest(cluster, clients, writers)
             ledger, steps = cluster.ledger, len(script.steps)
-            return Report(tuple(ledger.violations), steps, seen, clients.endings, ledger.counts, cluster.log.text())
+            counts = {**ledger.counts, **writers.endings}
+            return Report(tuple(ledger.violations), steps, seen, clients.endings, counts, cluster.log.text())
     return None
 
 
-async def _play(script: Script, cluster: Cluster, clients: Clients, seen: Seen) -> None:
+async def _play(script: Script, cluster: Cluster, clients: Clients, writers: Writers, seen: Seen) -> None:
     """Stops at the first rule that is broken: what follows would only wait for it."""
     async with trio.open_nursery() as nursery:
         nursery.start_soon(_look_on, cluster, seen.coverage)
         for number, step in enumerate(script.steps):
             cluster.log.add("script", str(number), type(step).__name__)
             with trio.move_on_after(STEP_LIMIT_S) as limit:
-                await _take(step, cluster, clients, seen.faults)
+                await _take(step, cluster, clients, writers, seen.faults)
             if limit.cancelled_caught:
                 cluster.ledger.violate(f"step {number}, {step}, does not end within {STEP_LIMIT_S:g} s")
             if cluster.ledger.violations:
@@ -103,13 +106,18 @@ async def _look_on(cluster: Cluster, coverage: Coverage) -> None:
         await trio.sleep(LOOK_S)
 
 
-async def _take(step: Step, cluster: Cluster, clients: Clients, faults: dict[str, int]) -> None:
+async def _take(step: Step, cluster: Cluster, clients: Clients, writers: Writers, faults: dict[str, int]) -> None:
     match step:
         case Ask():
             clients.ask_soon(step)
+        case Write():
+            writers.write_soon(step)
+        case Read():
+            await writers.read(step)
         case Wait(for_s):
             await trio.sleep(for_s)
         case fault:
             faults[type(fault).__name__] = faults.get(type(fault).__name__, 0) + 1
             await fault.begin(cluster)
     await trio.sleep(0.01)
+    cluster.rules.history.back_up()

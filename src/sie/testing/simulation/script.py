@@ -12,9 +12,11 @@ from hypothesis import strategies as st
 from hypothesis.strategies import SearchStrategy
 
 from sie.testing import faults
-from sie.testing.cluster.catalogue import SERVED
+from sie.testing.cluster.catalogue import ADDED, SERVED, SIDE, SIDE_TOO, WRITTEN
 from sie.testing.cluster.client import Ask, Shape
 from sie.testing.cluster.cluster import Topology
+from sie.testing.cluster.writes import Read, Write
+from sie.testing.faults_kind import Fault
 from sie.wire.converters import EXACT, WireError, structure
 
 
@@ -28,7 +30,7 @@ BURSTS = (1, 2, 4, 8, 32)
 GOOD: Shape = "good"
 SHAPES: tuple[Shape, ...] = get_args(Shape)
 
-Step: TypeAlias = Ask | Wait | faults.Fault
+Step: TypeAlias = Ask | Write | Read | Wait | Fault
 
 
 @attrs.frozen
@@ -38,7 +40,7 @@ class Script:
     steps: tuple[Step, ...]
 
 
-_KINDS: Mapping[str, type[object]] = {kind.__name__: kind for kind in (Ask, Wait, *faults.FAULTS)}
+_KINDS: Mapping[str, type[object]] = {kind.__name__: kind for kind in (Ask, Write, Read, Wait, *faults.FAULTS)}
 
 
 def to_json(script: Script) -> str:
@@ -56,19 +58,34 @@ def from_json(text: str) -> Script:
 def asks() -> SearchStrategy[Ask]:
     shapes = st.sampled_from((GOOD,) * 12 + SHAPES)
     leaves = st.sampled_from((None,) * 9 + (0.0, 0.3, 8.0))
-    which = (st.integers(0, 2), st.sampled_from(SERVED), st.integers(1, 5), shapes, st.booleans(), leaves)
+    models = st.sampled_from((*SERVED * 4, SIDE, ADDED))
+    which = (st.integers(0, 4), models, st.integers(1, 5), shapes, st.booleans(), leaves)
     return st.builds(Ask, *which, st.sampled_from(BURSTS)).map(_deadly_alone)
 
 
+def writes() -> SearchStrategy[Write]:
+    """Most of what is written leaves the lane of the workers alone, so that they go on serving."""
+    models = st.sampled_from((SIDE, SIDE, SIDE, SIDE_TOO, SIDE_TOO, *WRITTEN))
+    verbs = st.sampled_from(("post", "post", "post", "put", "put", "delete"))
+    kinds = st.sampled_from(("good",) * 9 + ("conflict", "alien", "broken"))
+    keys = st.sampled_from((None,) * 4 + (1, 2))
+    leaves = st.sampled_from((None,) * 6 + (0.0, 0.05, 0.3))
+    clients, processes = st.sampled_from((1, 1, 2, 4)), st.sampled_from((0, 0, 0, 1))
+    return st.builds(Write, verbs, models, kinds, keys, clients, processes, leaves)
+
+
 def steps() -> SearchStrategy[Step]:
-    """Six of ten are clients and two are faults; the others let time pass."""
+    """Half are clients that ask; the others write, look, do harm, and let time pass."""
     waits = st.builds(Wait, st.sampled_from((0.1, 1.0, 7.0, 20.0)))
-    kinds: tuple[SearchStrategy[Step], ...] = (waits, waits, faults.faults(), faults.faults(), *[asks()] * 6)
+    reads = st.builds(Read, st.sampled_from(("replica", "replica", "export")), st.integers(0, 4))
+    harm = faults.faults()
+    kinds: tuple[SearchStrategy[Step], ...] = (*[waits] * 3, *[harm] * 5, *[writes()] * 3, reads, *[asks()] * 12)
     return st.sampled_from(range(len(kinds))).flatmap(kinds.__getitem__)
 
 
 def topologies() -> SearchStrategy[Topology]:
-    return st.builds(Topology, st.integers(1, 2), st.integers(1, 2), st.sampled_from(("memory", "file")))
+    gateways = st.sampled_from((1, 1, 2, 2, 3, 5))
+    return st.builds(Topology, gateways, st.integers(1, 2), st.sampled_from(("memory", "file")))
 
 
 def scripts(max_steps: int, *, min_steps: int = 0) -> SearchStrategy[Script]:

@@ -27,13 +27,17 @@ def state_of(cluster: Cluster) -> str:
     gateway, worker = cluster.gateways[0], cluster.workers[0]
     child = "up" if worker.device.is_up else "down"
     broker = "up" if cluster.network.broker.is_up else "down"
-    return f"gateway {_gateway(cluster, gateway)}, worker {_worker(cluster, worker)}, child {child}, broker {broker}"
+    config = "down" if cluster.config.process.life is None else "up"
+    config += ", a rival" if cluster.rival.process.life is not None else ""
+    behind = f"gateway {_gateway(cluster, gateway)}, worker {_worker(cluster, worker)}"
+    return f"{behind}, child {child}, broker {broker}, config {config}"
 
 
 def _gateway(cluster: Cluster, gateway: GatewayNode) -> str:
     if gateway.process.life is None:
         return "down"
-    return f"{_link(cluster, gateway)} {_catalogue(cluster, gateway)}"
+    doubt = " forged" if gateway.facts.has_forged else ""
+    return f"{_link(cluster, gateway)} {_catalogue(cluster, gateway)}{doubt}"
 
 
 def _worker(cluster: Cluster, worker: WorkerNode) -> str:
@@ -49,5 +53,6 @@ def _link(cluster: Cluster, node: GatewayNode | WorkerNode) -> str:
 
 
 def _catalogue(cluster: Cluster, node: GatewayNode | WorkerNode) -> str:
-    read = node.link.read_edition
-    return "empty" if not read else "current" if read == cluster.config.edition else "old"
+    if not node.link.has_read:
+        return "empty"
+    return "current" if node.link.lane_hash == cluster.wanted_lane else "old"

@@ -10,14 +10,13 @@ import attrs
 import trio
 
 from sie.domain.errors import ErrorCode
-from sie.domain.registry import RegistrySnapshot
 from sie.runtime.world import Machine
 from sie.wire.ipc import Failed
 from sie.wire.result import WorkResult
 from sie.worker.children import Child
 from sie.worker.consume.answers import Answers
 from sie.worker.consume.wakeup import Wakeup
-from sie.worker.core.accept import caller, is_expired
+from sie.worker.core.accept import HASH_NAK_S, caller, is_expired
 from sie.worker.core.flights import MAX_BATCHES, Answer
 from sie.worker.core.held_work import Held, HeldWork
 from sie.worker.core.loading import load_request
@@ -33,7 +32,6 @@ class Dispatcher:
     """`wake` rings when work has come, a batch has ended or a model has changed; `room` rings as work ends."""
 
     state: WorkerState
-    snapshot: RegistrySnapshot
     held_work: HeldWork
     answers: Answers
     child: Child
@@ -45,11 +43,21 @@ class Dispatcher:
     async def work_forever(self, nursery: trio.Nursery) -> NoReturn:
         """Batches run in `nursery`, which outlives this loop when the worker drains."""
         while True:
+            self._give_back_foreign()
             self._refuse_failed()
             self._start_loads()
             self._start_batches(nursery)
             with trio.move_on_at(self.state.models.next_due_s(now_s=trio.current_time())):
                 await self.wake.wait()
+
+    def _give_back_foreign(self) -> None:
+        """What was routed by a configuration that this worker has left waits for one that holds it (§2)."""
+        ours = self.state.config_hash
+        for held in self.held_work.waiting():
+            if held.work.bundle_config_hash not in ("", ours):
+                if held.is_lent:
+                    self.answers.give_back(held.delivery, delay_s=HASH_NAK_S)
+                self._release(held)
 
     def _refuse_failed(self) -> None:
         """Asking for a model also makes it wanted, so that its first item begins its load."""
@@ -60,7 +68,7 @@ class Dispatcher:
 
     def _start_loads(self) -> None:
         for serving_id in self.state.models.take_due(now_s=trio.current_time()):
-            request = load_request(self.snapshot, serving_id)
+            request = load_request(self.state.registry, serving_id)
             if request is not None:
                 self.child.load_nowait(request)
             else:
@@ -101,15 +109,17 @@ class Dispatcher:
 
     async def _run_batch(self, batch: tuple[Held, ...]) -> None:
         items = tuple(encode_item(held.work) for held in batch)
+        under = self.state.config_hash  # what it is run by, whatever is installed meanwhile
         answer = await self.child.encode(batch[0].candidate.serving_id, items)
         self._batches -= 1
-        self._answer_batch(batch, answer)
+        self._answer_batch(batch, answer, under)
         self.wake.ring()
 
-    def _answer_batch(self, batch: tuple[Held, ...], answer: Answer) -> None:
+    def _answer_batch(self, batch: tuple[Held, ...], answer: Answer, under: str) -> None:
         for held, outcome in zip(batch, outcomes_of(answer, len(batch)), strict=True):
             to = caller(held.work)
-            self._settle(held, to.reply_subject, result_of(to, outcome, answer, self._course(held)))
+            course = attrs.evolve(self._course(held), config_hash=under)
+            self._settle(held, to.reply_subject, result_of(to, outcome, answer, course))
 
     def _settle(self, held: Held, reply_subject: str, result: WorkResult) -> None:
         if not self.answers.publish(reply_subject, result):

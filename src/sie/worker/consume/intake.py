@@ -13,7 +13,6 @@ import trio
 from sie.bus.api import BusError, Sessions
 from sie.bus.jetstream import ConsumerLost, Delivery, Puller
 from sie.domain.errors import ErrorCode
-from sie.domain.registry import RegistrySnapshot
 from sie.runtime.retrying import Backoff
 from sie.runtime.world import Machine
 from sie.wire.work import WorkItem
@@ -36,7 +35,6 @@ class Intake:
     """`arrived` rings after each burst, `room` when less is held; `changed` is called when the state is new."""
 
     state: WorkerState
-    snapshot: RegistrySnapshot
     held_work: HeldWork
     answers: Answers
     sessions: Sessions
@@ -88,7 +86,7 @@ class Intake:
                 self._judge(delivery, item)
 
     def _judge(self, delivery: Delivery, item: WorkItem) -> None:
-        match judge_delivery(item, self.snapshot, self.state.lane, now_s=self.machine.unix_s()):
+        match judge_delivery(item, self.state.registry, self.state.lane, now_s=self.machine.unix_s()):
             case Run(serving_id):
                 self._hold(delivery, item, serving_id)
             case AckDrop(reason):
@@ -101,7 +99,7 @@ class Intake:
                 self._refuse(delivery, caller(item), code, message, self._queue_ms(item))
 
     def _hold(self, delivery: Delivery, item: WorkItem, serving_id: str) -> None:
-        found = self.snapshot.find(serving_id)
+        found = self.state.registry.find(serving_id)
         tokens = estimate_tokens(item.item, found.model.max_sequence_length if found else None)
         candidate = Candidate(self.held_work.next_order(), serving_id, item.operation, tokens)
         self.held_work.add(Held(item, candidate, delivery, trio.current_time(), self._queue_ms(item)))

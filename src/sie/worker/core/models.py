@@ -60,10 +60,18 @@ class ModelStates:
     _under_way: set[str] = attrs.field(factory=set, init=False)
     _returning: set[str] = attrs.field(factory=set, init=False)
     _rests: dict[str, Rest] = attrs.field(factory=dict, init=False)
+    _outdated: set[str] = attrs.field(factory=set, init=False)
+    """Loads under way for what is no longer wanted so."""
 
-    def install(self, serving_ids: Iterable[str]) -> None:
-        for serving_id in serving_ids:
+    def install(self, serving_ids: Iterable[str], changed: Iterable[str]) -> None:
+        """These are served from now on, and no others; the backend loads those `changed` that it has anew."""
+        served = tuple(serving_ids)
+        for serving_id in self._states.keys() - set(served):
+            self._forget(serving_id)
+        for serving_id in served:
             self._states.setdefault(serving_id, ModelState(serving_id, "available"))
+        for serving_id in changed:
+            self._renew(serving_id)
 
     def preload(self, serving_ids: Iterable[str]) -> None:
         """Load these, and try again by itself while that can help."""
@@ -103,17 +111,23 @@ class ModelStates:
 
     def receive(self, update: ModelUpdate) -> None:
         """What the backend says while a load is under way; how it ended is for `succeed` and `fail`."""
-        if update.serving_id in self._under_way | self._returning:
+        if update.serving_id in self._states and update.serving_id in self._under_way | self._returning:
             self._states[update.serving_id] = ModelState(update.serving_id, "loading", update.activity)
 
     def succeed(self, serving_id: str) -> None:
         self._end(serving_id)
+        if serving_id in self._outdated:
+            self._begin_again(serving_id)
+            return
         self._rests.pop(serving_id, None)
         self.loaded.add(serving_id)
         self._states[serving_id] = ModelState(serving_id, "loaded", "ready")
 
     def fail(self, serving_id: str, failure: Failed, *, now_s: float) -> None:
         self._end(serving_id)
+        if serving_id in self._outdated:
+            self._begin_again(serving_id)
+            return
         if serving_id not in self._preloads:
             self._wanted.discard(serving_id)
         before = self._rests.get(serving_id)
@@ -129,6 +143,33 @@ class ModelStates:
             self._states[serving_id] = ModelState(serving_id, "loading", "restarting the backend")
         self._returning |= self.loaded
         self.loaded.clear()
+
+    def _begin_again(self, serving_id: str) -> None:
+        """What came was asked for under another configuration; whether the model is still served decides."""
+        self._outdated.discard(serving_id)
+        if serving_id in self._states:
+            self._wanted.add(serving_id)
+            self._states[serving_id] = ModelState(serving_id, "loading", "its configuration changed")
+
+    def _forget(self, serving_id: str) -> None:
+        for names in (self.loaded, self._wanted, self._preloads, self._returning):
+            names.discard(serving_id)
+        if serving_id in self._under_way:
+            self._outdated.add(serving_id)
+        del self._states[serving_id]
+        self._rests.pop(serving_id, None)
+
+    def _renew(self, serving_id: str) -> None:
+        """What failed with other words may succeed with these; what loads now is out of date when it comes."""
+        if serving_id in self._rests:
+            del self._rests[serving_id]
+            self._states[serving_id] = ModelState(serving_id, "available")
+        if serving_id in self._under_way | self._returning:
+            self._outdated.add(serving_id)
+        elif serving_id in self.loaded:
+            self.loaded.discard(serving_id)
+            self._wanted.add(serving_id)
+            self._states[serving_id] = ModelState(serving_id, "loading", "its configuration changed")
 
     def _end(self, serving_id: str) -> None:
         self._under_way.discard(serving_id)

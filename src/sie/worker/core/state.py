@@ -9,7 +9,7 @@ from sie.domain.lane import Lane
 from sie.domain.registry import RegistrySnapshot
 from sie.domain.worker import WorkerStatus
 from sie.wire.ipc import Failed, Finished, Hello, ModelUpdate
-from sie.worker.core.loading import batch_budgets, served_names
+from sie.worker.core.loading import batch_budgets, load_request, served_names
 from sie.worker.core.models import ModelStates
 
 
@@ -47,10 +47,20 @@ class WorkerState:
     def config_hash(self) -> str:
         return (self.snapshot.scoped_hash(self.lane.bundle, self.lane.pool) if self.snapshot else None) or ""
 
+    @property
+    def registry(self) -> RegistrySnapshot:
+        """For those who work once there is one."""
+        assert self.snapshot is not None
+        return self.snapshot
+
     def install(self, snapshot: RegistrySnapshot) -> None:
+        """What is loaded and reads otherwise now is loaded again before anything more runs on it."""
+        served = served_names(snapshot, self.lane)
+        before = self.snapshot or RegistrySnapshot.empty()
+        changed = [name for name in served if load_request(before, name) != load_request(snapshot, name)]
         self.snapshot = snapshot
         self.budgets = batch_budgets(snapshot)
-        self.models.install(served_names(snapshot, self.lane))
+        self.models.install(served, changed)
 
     def receive(self, event: ChildEvent, *, now_s: float) -> None:
         match event:

@@ -1,0 +1,1 @@
+"""A double of the Kubernetes API for ConfigMaps and Leases: a model, its HTTP face, faults, and a contract."""
