@@ -8,9 +8,13 @@ from contextlib import ExitStack, contextmanager
 
 import attrs
 
-from property_tests.simulation import wrong_gateway, wrong_worker
+from property_tests.simulation import wrong_config, wrong_following, wrong_gateway, wrong_worker
 from sie.bus.outbox import Outbox
 from sie.bus.pulls import PullLedger
+from sie.config.core.idempotency import Idempotency
+from sie.config.store import ConfigStore
+from sie.config.writer import Writer
+from sie.domain.convergence import Trust
 from sie.gateway.core import fleet, routing
 from sie.gateway.core.collect import Collector
 from sie.gateway.core.fleet import Fleet
@@ -18,7 +22,8 @@ from sie.gateway.dispatch.inbox import Inbox
 from sie.gateway.dispatch.pending import Pending, Waiting
 from sie.gateway.dispatch.publisher import Publisher
 from sie.gateway.http import encode
-from sie.gateway.sync import bootstrap, following
+from sie.gateway.sync import bootstrap, deltas, following, poller
+from sie.gateway.sync.deltas import Deltas
 from sie.worker.consume import dispatcher, intake
 from sie.worker.consume.answers import Answers
 from sie.worker.consume.dispatcher import Dispatcher
@@ -105,4 +110,43 @@ WORKER: Mapping[str, Mutant] = {
     "no end": mutant("a worker goes on after its stop", LaneWork, "run_until", wrong_worker.goes_on),
     "beats on": mutant("the heart beats after the end", Heart, "beat_forever", wrong_worker.beats_on),
 }
-MUTANTS: Mapping[str, Mutant] = {**GATEWAY, **WORKER}
+_REDO = (
+    Swap(ConfigStore, "_load_once", wrong_config.skips_redo),
+    Swap(ConfigStore, "_is_behind", wrong_config.is_never_behind_at_load),
+)
+CONFIG: Mapping[str, Mutant] = {
+    "installs first": mutant("what is not stored is served", Writer, "_commit", wrong_config.installs_first),
+    "by halves": mutant("models and epoch change apart", Writer, "_commit", wrong_config.installs_by_halves),
+    "tells first": mutant("what is not stored is told", Writer, "_commit", wrong_config.tells_first),
+    "acks anyway": mutant("what is not stored is acknowledged", Writer, "_persist", wrong_config.acknowledges_anyway),
+    "bumps first": mutant("the epoch is stored before its write", ConfigStore, "_swap_head", wrong_config.bumps_first),
+    "no fence": mutant("another's write is written over", ConfigStore, "_swap_head", wrong_config.writes_over),
+    "no redo": Mutant("what was committed is not finished at the start", _REDO),
+    "guesses": mutant("an unknown outcome is told as none", ConfigStore, "_find_out", wrong_config.guesses_failure),
+    "no seal": mutant("a swap that was seen is taken as safe", ConfigStore, "_seal", wrong_config.does_not_seal),
+    "key forgotten": mutant("a key's write is done again", Idempotency, "end", wrong_config.forgets_the_answer),
+}
+_NEVER_FIRST = (
+    Swap(following, "bootstrap_until_done", wrong_gateway.gives_up),
+    Swap(following, "poll_forever", wrong_following.waits_for_the_first),
+)
+FOLLOWING: Mapping[str, Mutant] = {
+    "forces first": mutant("the epoch steps back alone", poller, "poll_once", wrong_following.forces_first),
+    "poll stops": mutant("a failed poll is the last", poller, "poll_once", wrong_following.stops_at_an_error),
+    "poll drops": mutant(
+        "a failed poll empties the registry", poller, "poll_once", wrong_following.drops_all_at_an_error
+    ),
+    "epoch alone": mutant("a poll ignores the hashes", poller, "decide_poll", wrong_following.by_epoch_alone),
+    "never back": mutant("a poll never steps back", poller, "decide_poll", wrong_following.by_higher_epoch_alone),
+    "first or none": Mutant("who has read nothing does not ask again", _NEVER_FIRST),
+    "merges": mutant("what was removed stays", bootstrap, "assemble", wrong_following.merges),
+    "all well": mutant("an export read in part counts as whole", bootstrap, "assemble", wrong_following.all_well),
+    "trusts all": mutant("a stranger's delta counts", Trust, "trusts", wrong_following.trusts_all),
+    "old standing": mutant("a delta meets what was held", Deltas, "_judge", wrong_following.on_what_was_held),
+    "refused epoch": mutant(
+        "a refused delta moves the epoch", Deltas, "_judge", wrong_following.epoch_of_a_refused_one
+    ),
+    "own epoch": mutant("an old delta lowers the epoch", deltas, "judge_delta", wrong_following.its_own_epoch),
+    "deaf": mutant("no delta is heard", Deltas, "receive", wrong_following.hears_nothing),
+}
+MUTANTS: Mapping[str, Mutant] = {**GATEWAY, **WORKER, **CONFIG, **FOLLOWING}

@@ -70,6 +70,20 @@ def test_the_config_service_restores_its_store_from_the_state_folder() -> None:
     assert (environ["SIE_CONFIG_STORE_DIR"], environ["SIE_CONFIG_RESTORE"]) == ("/state/config", "true")
 
 
+@pytest.mark.parametrize(
+    ("settings", "token"),
+    [
+        (UpSettings(), None),
+        (UpSettings(auth_tokens=("a", "b"), auth_token="c", admin_token="d"), "a"),
+        (UpSettings(auth_token="c", admin_token="d"), "c"),
+        (UpSettings(admin_token="d"), "d"),
+    ],
+)
+def test_a_gateway_that_asks_for_a_token_is_looked_at_with_one(settings: UpSettings, token: str | None) -> None:
+    assert plan(settings).look_token == token
+    assert "look_token" not in repr(plan(settings))
+
+
 def test_the_gateway_trusts_the_config_service_that_is_started_beside_it() -> None:
     assert Trust(GatewaySettings().trusted_producers).trusts(service("config", plan()).environ["POD_NAME"])
 

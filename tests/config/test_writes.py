@@ -192,7 +192,7 @@ async def test_delete_takes_away_and_shows_the_seed_again(
     async with open_stage(folder, broker=True, store_dir=str(tmp_path / "store")) as stage:
         await stage.put("acme/m", "profiles: {default: {adapter_path: 'acme.rank:C'}}")
         await stage.post(NEW)
-        told = len(stage.heard)
+        told = len(stage.deltas)
         seeded = (await stage.delete("acme/m")).json()
         gone = (await stage.delete("acme/new")).json()
         again = (await stage.delete("acme/new")).json()
@@ -200,7 +200,9 @@ async def test_delete_takes_away_and_shows_the_seed_again(
         assert (gone["deleted"], gone["fallback"], gone["epoch"]) == (True, None, 4)
         assert (again["deleted"], again["unchanged"], again["epoch"]) == (False, True, 4)
         assert await stage.models() == ["acme/m", "acme/m:fast"]
-        assert len(stage.heard) == told
+        removals = stage.deltas[told:]
+        assert [(delta["epoch"], delta["model_config"]) for delta in removals] == [(3, ""), (3, ""), (4, "")]
+        assert [delta["bundle_id"] for delta in removals] == ["alpha", "beta", "alpha"]
     async with open_stage(folder, store_dir=str(tmp_path / "store"), restore=True) as stage:
         assert await stage.models() == ["acme/m", "acme/m:fast"]
         assert await stage.epoch() == 4

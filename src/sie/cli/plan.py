@@ -55,6 +55,7 @@ class Plan:
     ports: Ports
     models: tuple[str, ...]
     logs: Path
+    look_token: str | None = attrs.field(default=None, repr=False)
 
     @property
     def nats_url(self) -> str:
@@ -111,6 +112,7 @@ def plan_up(
         ports=ports,
         models=settings.preload,
         logs=folders.logs,
+        look_token=settings.look_token,
     )
 
 

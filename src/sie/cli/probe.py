@@ -10,9 +10,10 @@ MAX_REPLY_BYTES = 4 * 1024 * 1024
 _LENGTH = re.compile(rb"\r\ncontent-length: *(\d+)", re.IGNORECASE)
 
 
-async def fetch(host: str, port: int, path: str) -> bytes | None:
+async def fetch(host: str, port: int, path: str, *, token: str | None = None) -> bytes | None:
     """The body of a 200 reply, None for anything else."""
-    request = f"GET {path} HTTP/1.0\r\nHost: {host}:{port}\r\n\r\n".encode()
+    login = f"Authorization: Bearer {token}\r\n" if token else ""
+    request = f"GET {path} HTTP/1.0\r\nHost: {host}:{port}\r\n{login}\r\n".encode()
     reply = await _talk(host, port, request)
     return body_of(reply)
 

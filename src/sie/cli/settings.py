@@ -28,3 +28,13 @@ class UpSettings:
     cache_dir: str | None = setting(
         None, env="SIE_CACHE_DIR", help="Weights and compiled programs; ~/.cache/sie", flags=("--cache-dir",)
     )
+    auth_tokens: tuple[str, ...] = setting(
+        (), env="SIE_AUTH_TOKENS", secret=True, help="Tokens of the gateway; one is shown when it is looked at"
+    )
+    auth_token: str | None = setting(None, env="SIE_AUTH_TOKEN", secret=True, help="One more of them")
+    admin_token: str | None = setting(None, env="SIE_ADMIN_TOKEN", secret=True, help="Taken where neither is set")
+
+    @property
+    def look_token(self) -> str | None:
+        """What the gateway lets in to be looked at, where it asks for a token at all."""
+        return next((token for token in (*self.auth_tokens, self.auth_token, self.admin_token) if token), None)

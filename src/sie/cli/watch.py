@@ -83,7 +83,7 @@ class Eye:
         host, ports = self.plan.host, self.plan.ports
         nats = await self._once(life_id("nats", lives["nats"]), lambda: greets(LOOPBACK, ports.nats))
         config = await self._once(life_id("config", lives["config"]), lambda: _answers(ports.config, "/readyz"))
-        health = await fetch(host, ports.gateway, "/health")
+        health = await fetch(host, ports.gateway, "/health", token=self.plan.look_token)
         return {
             "nats": Ready() if nats else None,
             "config": Ready() if config else None,
@@ -101,7 +101,7 @@ class Eye:
         state = judge_worker(read_workers(health), life, self.plan.models)
         if not isinstance(state, Ready):
             return state
-        models = await fetch(self.plan.host, self.plan.ports.gateway, "/v1/models")
+        models = await fetch(self.plan.host, self.plan.ports.gateway, "/v1/models", token=self.plan.look_token)
         return state if all_loaded(models, self.plan.models) else Busy("loaded, its gateway does not route to it yet")
 
 

@@ -115,7 +115,8 @@ def judge_delta(standing: Standing, delta: Delta, trust: Trust) -> Ignored | Ref
     if 0 < delta.epoch <= standing.exported:
         return Ignored(f"epoch {delta.epoch} is in the export of epoch {standing.exported}")
     if delta.model is None:
-        return Accepted(standing.snapshot, max(standing.epoch, delta.epoch))
+        doubt = "a write without a document" if delta.epoch > standing.epoch else None
+        return Accepted(standing.snapshot, max(standing.epoch, delta.epoch), doubt)
     applied = apply_append(standing.snapshot, delta.model)
     match applied:
         case Refused():

@@ -185,16 +185,21 @@ def _assembled(
 
 
 def _scopes_of(bundle: BundleName, registered: Iterable[Registered]) -> Scopes:
-    """`registered` are in the order of their ids."""
-    members = [known for known in registered if bundle in known.rows]
+    """`registered` are in the order of their ids. One pass: where there are thousands, each costs a walk of memory."""
+    rows: list[bytes] = []
+    owners: list[bytes] = []
     of_pool: dict[PoolName, list[bytes]] = {}
-    for known in members:
-        of_pool.setdefault(known.model.pool, []).append(known.rows[bundle])
-    whole = rows_hash([known.rows[bundle] for known in members])
+    for known in registered:
+        row = known.rows.get(bundle)
+        if row is not None:
+            rows.append(row)
+            owners.append(known.owner)
+            of_pool.setdefault(known.model.pool, []).append(row)
+    whole = rows_hash(rows)
     # Most bundles lie in one pool, whose hash is then the bundle's own: megabytes need not be hashed twice.
-    found = {p: whole if len(of_pool) == 1 else rows_hash(rows) for p, rows in sorted(of_pool.items())}
+    found = {p: whole if len(of_pool) == 1 else rows_hash(part) for p, part in sorted(of_pool.items())}
     by_pool = {pool: value for pool, value in found.items() if value is not None}
-    return Scopes(whole, by_pool, bundle_member(bundle, whole, [known.owner for known in members]))
+    return Scopes(whole, by_pool, bundle_member(bundle, whole, owners))
 
 
 def _inserted(sorted_map: Mapping[ModelId, T], key: ModelId, value: T) -> Mapping[ModelId, T]:

@@ -114,10 +114,7 @@ class _HttpKube:
         return _read(kind, await self._call("GET", kind.path(self.namespace, name)))
 
     async def list(self, kind: Kind[T], *, selector: str = "") -> Listing[T]:
-        try:
-            return await self._pages(kind, selector, PAGE)
-        except Gone:  # the pages' revision was compacted between two of them
-            return await self._pages(kind, selector, 0)
+        return await self._pages(kind, selector, PAGE)
 
     async def create(self, kind: Kind[T], item: T) -> T:
         return _read(kind, await self._call("POST", kind.path(self.namespace), body=kind.write(item)))
@@ -168,10 +165,16 @@ class _HttpKube:
             await _read_stream(kind, response, receive)
 
     async def _pages(self, kind: Kind[T], selector: str, limit: int) -> Listing[T]:
+        """Whole, without a limit, where the pages' revision was compacted between two of them."""
         query: dict[str, str] = _selecting(selector) | ({"limit": str(limit)} if limit else {})
         items: list[T] = []
         while True:
-            document = await self._call("GET", kind.path(self.namespace), query=query)
+            try:
+                document = await self._call("GET", kind.path(self.namespace), query=query)
+            except Gone:
+                if "continue" not in query:
+                    raise
+                return await self._pages(kind, selector, 0)
             with _translated(f"list {kind.plural}"):
                 page, more = read_listing(kind, document), continue_of(document)
             items.extend(page.items)
@@ -222,7 +225,9 @@ class _HttpKube:
 async def _read_stream(
     kind: Kind[T], response: httpx2.Response, receive: Callable[[tuple[Event[T], ...]], None]
 ) -> None:
-    """After an error in a line the next read is cancelled, which ends the library's generators from within."""
+    """The library's generators end cleanly only from within: so a read is the one place where this can be cancelled,
+    and after an error in a line it is.
+    """
     lines = Lines()
     wrong: KubeError | ValueError | None = None
     with trio.CancelScope() as reading:
@@ -248,7 +253,7 @@ async def _deliver(kind: Kind[T], lines: list[bytes], receive: Callable[[tuple[E
         finally:
             if events:
                 receive(tuple(events))
-        await trio.lowlevel.checkpoint()
+        await trio.lowlevel.cancel_shielded_checkpoint()
 
 
 def _authorized(token: str | None) -> dict[str, str]:

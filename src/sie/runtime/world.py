@@ -5,6 +5,7 @@ Monotonic time is Trio's own clock, which tests replace with one that jumps. Eac
 
 import gc
 import random
+import sys
 import time
 from collections.abc import Callable
 from typing import Protocol, TypeVar
@@ -44,6 +45,7 @@ class Machine:
 
 def real_machine(stop: trio.Event) -> Machine:
     """For `__main__` modules. Ids come from the system's entropy."""
+    sys.setswitchinterval(0.001)
     limiter = trio.CapacityLimiter(4)
 
     async def run_in_thread(work: Callable[[], T], /) -> T:

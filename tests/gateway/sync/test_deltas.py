@@ -72,13 +72,14 @@ async def test_the_producer_may_be_named_by_its_other_key() -> None:
     assert "n" in syncing.replica.registry.snapshot.models
 
 
-async def test_an_empty_body_moves_the_epoch_alone() -> None:
+async def test_an_empty_body_moves_the_epoch_alone_and_asks_for_a_poll(autojump_clock: MockClock) -> None:
     authority, syncing, deltas = await ready()
     before = syncing.replica.registry.snapshot
     authority.epoch = 7
     await deltas.apply(authority.delta("m", model_config="  \n"))
     assert syncing.replica.registry.snapshot is before
     assert syncing.replica.reading.epoch == 7
+    assert await asks_for_a_poll(syncing)
 
 
 @pytest.mark.parametrize("data", [b"", b"{", b"[]", b'{"bundle_id": 3}', b"\xff"])

@@ -107,6 +107,19 @@ def test_a_pull_that_nobody_listens_to_is_dropped_when_the_server_next_finds_not
     assert '"num_waiting": 1' in told(*one_was_given_up)[-1]
 
 
+def test_progress_on_what_is_to_come_later_brings_it_back_after_an_ack_wait() -> None:
+    late = (stream(), consumer(), ONE, pull(), AnswerStep("-NAK later", 0))
+    assert "408" in told(*late, LAPSE, pull())[-1]
+    assert ".a.x 1 try 2" in told(*late, AnswerStep("+WPI", 0), LAPSE, pull())[-1]
+
+
+def test_what_was_lent_under_another_filter_is_forgotten_at_the_next_look_after_it_left() -> None:
+    aged = StreamStep("CREATE", "workqueue", "memory", -1, "old", ages=True)
+    lent = (aged, consumer(), ONE, pull(), update(takes="b.*"))
+    assert '"num_ack_pending": 1' in told(*lent, INFO)[-1]
+    assert '"num_ack_pending": 0' in told(*lent, LAPSE, INFO)[-1]
+
+
 def test_another_filter_is_served_when_something_else_happens() -> None:
     steps = (stream(), consumer(takes="b.*"), pull(batch=2, stays=True), ONE, update(), INFO, ONE, LAPSE)
     *_, info, _, lapse = told(*steps)
@@ -140,6 +153,12 @@ def test_the_first_update_after_a_start_is_told_what_the_server_saw_when_it_star
     *_, first, info = told(*steps, update(takes="a.*"), INFO)
     assert '"num_pending": 2' in first
     assert '"num_pending": 1' in info
+
+
+def test_what_was_passed_over_before_a_restart_is_looked_at_again_under_another_filter() -> None:
+    passed = (stream(storage="file"), consumer(takes="b.*"), ONE, pull())
+    assert "408" in told(*passed, update(takes="a.*"), pull())[-1]
+    assert ".a.x 1 try 1" in told(*passed, RestartStep(), update(takes="a.*"), pull())[-1]
 
 
 def test_a_restart_forgets_what_is_in_memory_and_keeps_what_was_lent_on_disk() -> None:

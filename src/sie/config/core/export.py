@@ -50,9 +50,11 @@ def models_reply(catalog: Catalog) -> ModelsReply:
     return ModelsReply(models=tuple(sorted(rows, key=lambda row: row.model_id)))
 
 
-def variant_document(name: ServingName, asked: str) -> Mapping[str, Json]:
-    """What stands for a name that has no document of its own; `asked` is how it was spelt."""
-    return {"bundles": list(name.bundles), "sie_id": asked, "source": SOURCE}
+def variant_document(name: ServingName | None, asked: str) -> Mapping[str, Json]:
+    """What stands for a name that has no document of its own; `asked` is how it was spelt. None: a model of that id in
+    another case, whose own name nothing serves.
+    """
+    return {"bundles": list(name.bundles) if name is not None else [], "sie_id": asked, "source": SOURCE}
 
 
 def export_chunks(epoch: int, catalog: Catalog, *, generated_at: str) -> tuple[bytes, ...]:

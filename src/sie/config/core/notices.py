@@ -7,9 +7,9 @@ from sie.wire.notification import ConfigNotification
 
 
 def notifications(plan: WritePlan, *, epoch: int, producer: str) -> Iterator[ConfigNotification]:
-    """One for each affected bundle, alphabetically; none of a removal, which consumers learn from the epoch."""
-    if plan.change.text is None:
-        return
+    """One for each affected bundle, alphabetically. A removal is told by an epoch without a document: whoever hears it
+    asks for the export, so that gateways and workers leave the model together and not each at its own next poll.
+    """
     snapshot = plan.catalog.snapshot
     pools = {str(b): {str(pool): h for pool, h in snapshot.pool_hashes.get(b, {}).items()} for b in plan.affected}
     adapters = {str(b): snapshot.bundles[b].adapters for b in plan.affected}
@@ -21,7 +21,7 @@ def notifications(plan: WritePlan, *, epoch: int, producer: str) -> Iterator[Con
             bundle_config_hash=snapshot.hashes.get(bundle) or "",
             model_id=plan.change.model_id,
             profiles_added=plan.created,
-            model_config=plan.change.text,
+            model_config=plan.change.text or "",
             affected_bundles=plan.affected,
             pool=pool_of(plan),
             bundle_pool_config_hashes=pools,

@@ -110,7 +110,8 @@ async def model(reads: Reads, request: Request) -> Reply:
     if stored is not None and not colon:
         return yaml_reply(stored.text)
     name = catalog.snapshot.find(wanted)
-    if name is None:
+    is_spelt_otherwise = not colon and catalog.snapshot.twin_of(ids.ModelId(wanted)) is not None
+    if name is None and not is_spelt_otherwise:
         return _model_not_found(wanted)
     return yaml_reply(dump_yaml(export.variant_document(name, wanted), sort_keys=True))
 

@@ -79,16 +79,19 @@ async def catch_up(syncing: Syncing, authority: Authority, *, may_step_back: boo
     replica = syncing.replica
     async with syncing.turn:
         remote = reading_of(await authority.read_epoch())
-        bundles, export = await authority.read_bundles(), await authority.read_export()
-        build: Callable[[], Assembled] = partial(assemble, bundles, export, replica.registry.snapshot, syncing.form)
+        bundles, exports = await authority.read_bundles(), [await authority.read_export()]
+        exported, held = exports[0].epoch, [replica.registry.snapshot]
+        # What is read and what was held are dropped in a thread as well: thousands of documents take their time.
+        build: Callable[[], Assembled] = lambda: assemble(bundles, exports.pop(), held[0], syncing.form)
         assembled = await syncing.build_in_thread(build)
         if assembled.failed:
             replica.install_partly(assembled.snapshot)
             raise PartialApply("; ".join(f"{model}: {why}" for model, why in assembled.failed.items()))
         floor = 0 if may_step_back else replica.reading.epoch
-        reading = _reading(remote, export.epoch, assembled, floor)
-        replica.adopt(assembled.snapshot, reading, export.epoch)
+        reading = _reading(remote, exported, assembled, floor)
+        replica.adopt(assembled.snapshot, reading, exported)
         replica.bootstrap.succeeded()
+        await syncing.run_in_thread(held.clear)
     log.info("the registry equals the config service", extra=_facts(reading, assembled))
 
 

@@ -14,6 +14,7 @@ import trio
 
 from sie.bus.api import Message
 from sie.domain.convergence import Accepted, Delta, Ignored, Refused, Trust, judge_delta
+from sie.domain.model import Model
 from sie.gateway.sync.bootstrap import Syncing
 from sie.wire.converters import WireError
 from sie.wire.documents import parse_model
@@ -31,6 +32,7 @@ class Deltas:
     trust: Trust
     _waiting: deque[bytes] = attrs.field(factory=deque, init=False)
     _arrived: trio.Event = attrs.field(factory=trio.Event, init=False)
+    _last: "Read | None" = attrs.field(default=None, init=False)
 
     def receive(self, message: Message) -> None:
         if len(self._waiting) < WAITING:
@@ -55,7 +57,7 @@ class Deltas:
                 self._count("untrusted")
                 log.warning("a delta of a stranger is dropped", extra={"producer": notification.producer})
                 return
-            delta = delta_of(notification)
+            delta = self._delta_of(notification)
         except WireError as error:
             self._count("unreadable")
             log.error("a delta cannot be read", extra={"error": str(error)})
@@ -78,13 +80,28 @@ class Deltas:
             case other:
                 assert_never(other)
 
+    def _delta_of(self, notification: ConfigNotification) -> Delta:
+        """A write is told once for each of its bundles: its document is read for the first of them. Raises WireError
+        where it is none.
+        """
+        text = notification.model_config
+        if self._last is None or self._last.text != text:
+            self._last = Read(text, parse_model(text) if text.strip() else None)
+        return delta_of(notification, self._last.model)
+
     def _count(self, outcome: str) -> None:
         self.syncing.replica.deltas[outcome] += 1
 
 
-def delta_of(notification: ConfigNotification) -> Delta:
-    """Raises WireError where it carries a document that is none."""
-    model = parse_model(notification.model_config) if notification.model_config.strip() else None
+@attrs.frozen
+class Read:
+    """A document, and what it says."""
+
+    text: str
+    model: Model | None
+
+
+def delta_of(notification: ConfigNotification, model: Model | None) -> Delta:
     return Delta(
         notification.producer,
         notification.epoch,

@@ -170,6 +170,8 @@ class Consumer:
     def recover(self) -> None:
         """After a restart nobody waits, and what was to come again at once comes when its ack_wait ends."""
         self.books.again.clear()
+        self.books.next_seq = self.books.written_seq + 1
+        self.unseen = self._count_unseen()
         self.agenda.cancel(self._ack_timer)
         if self.books.lent:
             self.agenda.arm(self._ack_timer, self.agenda.now_s + min(self.config.ack_wait_s, RECOVERY_CHECK_S))
@@ -257,6 +259,7 @@ class Consumer:
         """
         for seq in self.books.below(self.stream.first_seq):
             self.books.forget(seq)
+            self.books.write()
         may_serve = False
         due: list[int] = []
         for seq in self.books.over(self.config.ack_wait_s, self.agenda.now_s):

@@ -30,7 +30,13 @@ from sie.testing.broker.steps import (
     Step,
     StreamStep,
 )
-from sie.testing.broker.words import advisory_in_words, answer_in_words, arrival_in_words, call_in_words
+from sie.testing.broker.words import (
+    advisory_in_words,
+    answer_in_words,
+    arrival_in_words,
+    call_in_words,
+    in_any_order,
+)
 
 ANSWER_S = 5.0
 PULL_EXPIRES_S = 0.05
@@ -236,7 +242,7 @@ class Driver:
         await self._stays.aclose()
         await trio.sleep(LAPSE_S)
         self.acks += [message.reply for message in self.stayed if decode_delivery(message) is not None]
-        arrived = [arrival_in_words(message, self.prefix) for message in self.stayed]
+        arrived = in_any_order([arrival_in_words(message, self.prefix) for message in self.stayed])
         heard = {" ".join(who): subjects for who, subjects in sorted(self.heard.items())}
         self.stayed.clear()
         self.heard.clear()

@@ -22,19 +22,28 @@ class Lending:
     """`tries` counts redeliveries, as long as the message is not acked and in the stream.
 
     All up to `floor_seq` of the stream, which is delivery `floor_consumer_seq`, needs no ack any more. What was
-    delivered lies below `next_seq` of the stream and `consumer_seq` of the consumer.
+    delivered lies below `next_seq` of the stream and `consumer_seq` of the consumer. `written_seq` is where the server
+    goes on after a restart: what it passed over since then, as another's, it looks at once more.
     """
 
     next_seq: int
     floor_seq: int
+    written_seq: int = attrs.field(init=False)
     consumer_seq: int = attrs.field(default=1, init=False)
     floor_consumer_seq: int = attrs.field(default=0, init=False)
     lent: dict[int, Lent] = attrs.field(factory=dict, init=False)
     tries: dict[int, int] = attrs.field(factory=dict, init=False)
     again: dict[int, None] = attrs.field(factory=dict, init=False)
 
+    def __attrs_post_init__(self) -> None:
+        self.write()
+
+    def write(self) -> None:
+        self.written_seq = self.next_seq - 1
+
     def lend(self, seq: int, now_s: float) -> int:
         """The number of this delivery."""
+        self.written_seq = max(self.written_seq, seq)
         if (lent := self.lent.get(seq)) is None:
             self.lent[seq] = Lent(self.consumer_seq, now_s)
         else:
@@ -106,6 +115,7 @@ class Lending:
         self.tries.clear()
         self.again.clear()
         self.next_seq = max(self.next_seq, next_seq)
+        self.write()
         self.floor_consumer_seq, self.floor_seq = self.consumer_seq - 1, self.next_seq - 1
 
     def _stop(self, seq: int) -> None:

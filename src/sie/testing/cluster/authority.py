@@ -32,6 +32,8 @@ class AuthorityLink:
     read_s: float = float("-inf")
     covered_s: float = float("-inf")
     exports: int = 0
+    held: dict[str, float] = attrs.field(factory=dict)
+    """Each lane hash that was read, and until when it was the newest; the present one for ever."""
     is_partial: bool = False
     errors: int = 0
     spoiled: int = 0
@@ -48,8 +50,12 @@ class AuthorityLink:
         """`""` where nothing was read."""
         return self.read.lane_hash
 
+    def has_held(self, lane_hash: str, since_s: float) -> bool:
+        return self.held.get(lane_hash, -1.0) >= since_s
+
     def forget(self) -> None:
         """A new process has read nothing."""
+        self.held.clear()
         self.read, self.read_s, self.exports, self.is_partial = NOTHING, float("-inf"), 0, False
 
     def heal(self) -> None:
@@ -87,7 +93,10 @@ class AuthorityLink:
             self.spoiled -= 1
             self.is_partial = True
             return attrs.evolve(answer, body=_spoiled(answer.body))
-        self.read, self.read_s, self.is_partial = exported, trio.current_time(), False
+        now_s = trio.current_time()
+        self.held[self.lane_hash] = now_s
+        self.read, self.read_s, self.is_partial = exported, now_s, False
+        self.held[self.lane_hash] = float("inf")
         self.exports += 1
         self.covered_s = self._began_s
         return answer

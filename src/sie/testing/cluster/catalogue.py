@@ -25,12 +25,14 @@ SIDE = "acme/side"
 """In a pool that no worker serves, as the two after it."""
 SIDE_TOO = "acme/side-too"
 ASIDE = "acme/aside"
+TOLD = "acme/told"
+"""Written when all is well, to see that everybody hears of it."""
 ADDED = "acme/added"
 """Written by clients, and served by the workers once they hold it."""
 SERVED = (SMALL, FAST, OTHER)
 """The serving ids that every edition has, whatever is written."""
 WRITTEN = (SIDE, SIDE_TOO, ASIDE, SMALL, ADDED)
-POOLS = {SIDE: "side", SIDE_TOO: "side", ASIDE: "aside"}
+POOLS = {SIDE: "side", SIDE_TOO: "side", ASIDE: "aside", TOLD: "side"}
 
 WITH_EXTRA = 1
 WITH_SPARE = 2

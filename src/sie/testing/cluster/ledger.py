@@ -86,15 +86,15 @@ class Ledger:
 
     def on_batch(self, worker: WorkerFacts, serving_id: str, texts: tuple[str, ...]) -> None:
         self.count("batches")
-        held = worker.link.lane_hash
         for text in texts:
             item = self._by_text.get(text)
             if item is None:
                 self.violate(f"{worker.name} runs {text!r}, which no gateway published")
             elif item.serving_id != serving_id:
                 self.violate(f"{worker.name} runs {item.item_id} as {serving_id}, it asks for {item.serving_id}")
-            elif item.config_hash != held:
-                self.violate(f"{worker.name} holds {held:.8} and runs {item.item_id}, routed by {item.config_hash:.8}")
+            elif not worker.link.has_held(item.config_hash, item.published_s):
+                held = f"{worker.name} holds {worker.link.lane_hash:.8}"
+                self.violate(f"{held} and runs {item.item_id}, routed by {item.config_hash:.8}")
             else:
                 self._on_run(worker, item)
 

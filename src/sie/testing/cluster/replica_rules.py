@@ -41,6 +41,7 @@ class ReplicaRules:
         self._check_fall(facts, shown)
         if not facts.has_forged:
             self._check_marks(facts, shown)
+            self._check_epoch(facts, shown)
         facts.shown, facts.shown_exports = shown, look.exports
 
     def _check_strangers(self, facts: GatewayFacts, shown: Shown) -> None:
@@ -70,3 +71,10 @@ class ReplicaRules:
                 if not epochs or min(epochs) > shown.epoch:
                     what = f"{mark} of {model} at epoch {shown.epoch}"
                     self.violate(f"{facts.name} holds {what}, it was committed at {sorted(epochs)}")
+
+    def _check_epoch(self, facts: GatewayFacts, shown: Shown) -> None:
+        """The write that has the epoch at which it stands is in what it holds."""
+        told = [c for c in self.history.all if c.epoch == shown.epoch and c.text is not None]
+        if shown.epoch > facts.link.read.epoch and not any(c.marks <= shown.profiles.get(c.model, set()) for c in told):
+            models = sorted({c.model for c in told})
+            self.violate(f"{facts.name} stands at epoch {shown.epoch} without its write, of {models}")

@@ -57,13 +57,13 @@ class Stream:
         revision = self.watching.revision
         await self._send(send, self.watching.first)
         while not await self._waited(ends_at):
-            revision = await self._news(send, revision)
+            revision = await self._news(send, revision, marked=not self._wake.is_set())
         if self._ending == "expire":
             await self._send(send, [error_event(410, "The resourceVersion for the provided watch is too old.")])
         elif self._ending == "cut":
             await send(b'{"type":"ADDED","object":{"metadata"')
-        elif self.watching.bookmarks:
-            await self._send(send, [bookmark(self.watching.scope, await self._news(send, revision))])
+        else:
+            await self._news(send, revision, marked=True)
 
     async def _waited(self, ends_at: float) -> bool:
         """For a change, or until a bookmark is due; whether the watch is at its end."""
@@ -74,9 +74,9 @@ class Stream:
             await trio.sleep_forever()
         return bool(self._ending) or trio.current_time() >= ends_at
 
-    async def _news(self, send: Send, revision: int) -> int:
-        """Up to which revision everything is told."""
-        woken, self._wake = self._wake.is_set(), trio.Event()
+    async def _news(self, send: Send, revision: int, *, marked: bool) -> int:
+        """Up to which revision everything is told; with a bookmark there, if it is `marked` and they are wanted."""
+        self._wake = trio.Event()
         try:
             events = self.model.since(self.watching.scope, revision)
         except Refused as refused:
@@ -84,7 +84,7 @@ class Stream:
             self.expire()
             return revision
         revision = self.model.revision
-        if not woken and self.watching.bookmarks:
+        if marked and self.watching.bookmarks:
             events.append(bookmark(self.watching.scope, revision))
         await self._send(send, events)
         return revision

@@ -3,7 +3,7 @@
 import trio
 
 from sie.domain.registry import RegistrySnapshot
-from sie.testing.cluster.catalogue import SIDE, SIDE_TOO, SMALL, base_bundles, model_of_text
+from sie.testing.cluster.catalogue import SIDE, SMALL, TOLD, base_bundles, model_of_text
 from sie.testing.cluster.cluster import Cluster
 from sie.testing.cluster.nodes import GatewayNode
 from sie.testing.cluster.served import ConnectionLost
@@ -80,7 +80,7 @@ def _plain(profiles: object) -> str:
 
 async def is_told(cluster: Cluster, writers: Writers) -> None:
     """A write succeeds when all is well, and every gateway hears of it at once."""
-    write, ending, mark = Write("post", SIDE_TOO), "", ""
+    write, ending, mark = Write("post", TOLD), "", ""
     for _ in range(WRITE_TRIES):
         ending, mark = await writers.write(write)
         if ending == "done":
@@ -91,7 +91,7 @@ async def is_told(cluster: Cluster, writers: Writers) -> None:
     await trio.sleep(TELL_S)
     for gateway in cluster.gateways:
         shown = await read_shown(gateway.server)
-        if mark not in shown.profiles.get(SIDE_TOO, ()):
+        if mark not in shown.profiles.get(TOLD, ()):
             cluster.ledger.violate(f"{gateway.process.name} has not heard of the write of {mark}")
 
 

@@ -66,11 +66,11 @@ def asks() -> SearchStrategy[Ask]:
 def writes() -> SearchStrategy[Write]:
     """Most of what is written leaves the lane of the workers alone, so that they go on serving."""
     models = st.sampled_from((SIDE, SIDE, SIDE, SIDE_TOO, SIDE_TOO, *WRITTEN))
-    verbs = st.sampled_from(("post", "post", "post", "put", "put", "delete"))
+    verbs = st.sampled_from(("post", "post", "post", "put", "put", "delete", "delete"))
     kinds = st.sampled_from(("good",) * 9 + ("conflict", "alien", "broken"))
     keys = st.sampled_from((None,) * 4 + (1, 2))
     leaves = st.sampled_from((None,) * 6 + (0.0, 0.05, 0.3))
-    clients, processes = st.sampled_from((1, 1, 2, 4)), st.sampled_from((0, 0, 0, 1))
+    clients, processes = st.sampled_from((1, 1, 2, 4)), st.sampled_from((0,) * 7 + (1,))
     return st.builds(Write, verbs, models, kinds, keys, clients, processes, leaves)
 
 
