@@ -128,6 +128,13 @@ def appends_to_seed(exchange: Exchange, _: Difference) -> bool:
     return any(seed in step.body for seed in SEED_IDS)
 
 
+def replaces_seed(exchange: Exchange, _: Difference) -> bool:
+    step = exchange.step
+    if not isinstance(step, Request) or (step.method, exchange.statuses) != ("PUT", (200, 200)):
+        return False
+    return step.target.endswith(SEED_IDS)
+
+
 def production_words(_: Exchange, difference: Difference) -> bool:
     return difference.place in ("body.detail", "epoch.detail") and "in production" in str(difference.theirs)
 

@@ -10,7 +10,8 @@ import attrs
 import trio
 
 from sie.kube.access import Access
-from sie.kube.client import Kube, open_kube
+from sie.kube.api import Kube
+from sie.kube.client import open_kube
 from sie.kube.core.values import ConfigMap, Metadata
 from sie.testing.kube.double import KubeDouble
 from sie.testing.kube.inprocess import InProcess

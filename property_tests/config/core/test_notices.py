@@ -27,3 +27,4 @@ def test_warnings_name_what_was_not_told() -> None:
     assert warnings((), confirmed=True) == ()
     assert warnings(("alpha",), confirmed=True)[0].startswith("nats_publish_partial: ")
     assert warnings((), confirmed=False)[0].startswith("nats_publish_failed: ")
+    assert warnings(("alpha",), confirmed=False)[0].startswith("nats_publish_failed: ")

@@ -16,6 +16,7 @@ from sie.testing.kube.face import bookmark
 from sie.testing.kube.model import KubeModel
 from sie.testing.kube.refusing import Refused
 from sie.testing.kube.resources import Document
+from sie.testing.kube.shaping import text_of
 
 Step = Write | int | Literal["compact", "bookmark", "forget"]
 """An int is how many of the waiting events are delivered before the connection is cut."""
@@ -46,6 +47,9 @@ class Follower:
         if change is not None:
             self.told(change)
         self.last = event
+        item = event["object"]
+        assert isinstance(item, dict)
+        assert self.mirror.resource_version == text_of(item, "resourceVersion"), "a cut would tell it again"
 
     def catch_up(self, model: KubeModel, at_most: int | None = None) -> None:
         try:
@@ -107,7 +111,7 @@ def test_a_late_deletion_spares_the_object_that_has_the_name_now(some: list[Writ
     for wanted in (*some, Write("a", "red", "z")):
         write(model, wanted)
     follower.catch_up(model)
-    follower.receive(deletion)
+    assert follower.mirror.receive(read_event(CONFIG_MAPS, json.dumps(deletion).encode())) is None
     assert follower.mirror.items == held_by(model)
 
 

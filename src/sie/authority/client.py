@@ -18,7 +18,7 @@ from sie.domain.bundle import Bundle
 from sie.runtime.world import RunInThread
 from sie.wire.configs_api import EpochReply, ExportReply, read_bundles, read_epoch
 from sie.wire.documents import parse_bundle
-from sie.wire.export_reading import read_export_bytes
+from sie.wire.export_reading import read_export_parts
 
 T = TypeVar("T")
 
@@ -89,24 +89,26 @@ class _HttpAuthority:
     run_in_thread: RunInThread
 
     async def read_epoch(self) -> EpochReply:
-        return await self._read("/v1/configs/epoch", lambda body: read_epoch(json.loads(body)))
+        return await self._read("/v1/configs/epoch", lambda parts: read_epoch(json.loads(b"".join(parts))))
 
     async def read_bundles(self) -> tuple[Bundle, ...]:
-        listed = await self._read("/v1/configs/bundles", lambda body: read_bundles(json.loads(body)))
+        listed = await self._read("/v1/configs/bundles", lambda parts: read_bundles(json.loads(b"".join(parts))))
         return tuple([await self._read_bundle(row.bundle_id) for row in listed.bundles])
 
     async def read_export(self) -> ExportReply:
-        return await self._read("/v1/configs/export", read_export_bytes)
+        return await self._read("/v1/configs/export", read_export_parts)
 
     async def _read_bundle(self, bundle_id: str) -> Bundle:
         path = f"/v1/configs/bundles/{quote(bundle_id, safe='')}"
-        return await self._read(path, lambda body: parse_bundle(body.decode(), stem=bundle_id))
+        return await self._read(path, lambda parts: parse_bundle(b"".join(parts).decode(), stem=bundle_id))
 
-    async def _read(self, path: str, parse: Callable[[bytes], T]) -> T:
+    async def _read(self, path: str, parse: Callable[[list[bytes]], T]) -> T:
+        """`parse` is given the body as it came: to put megabytes together is a thread's work too."""
         try:
             with trio.fail_after(CALL_TIMEOUT_S):
-                response = await self.client.get(path)
-            response.raise_for_status()
-            return await self.run_in_thread(partial(parse, response.content))
+                async with self.client.stream("GET", path) as response:
+                    response.raise_for_status()
+                    parts = [part async for part in response.aiter_bytes()]
+            return await self.run_in_thread(partial(parse, parts))
         except (httpx2.HTTPError, trio.TooSlowError, ValueError, RecursionError) as error:
             raise AuthorityError(f"GET {path}: {str(error) or type(error).__name__}") from error

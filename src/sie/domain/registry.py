@@ -107,6 +107,10 @@ class RegistrySnapshot:
         """These models and no others (§4), for the same bundles; those that are here already cost little."""
         return _snapshot(self._bundle_set, models, self.form, self._registered)
 
+    def pieces(self) -> list[object]:
+        """All in it that is many, for whoever would rather let go of it bit by bit than at once."""
+        return [*self.models.values(), *self.serving.values(), *self._registered.values(), *self._spellings.values()]
+
     def _changed(self, sie_id: ModelId, registered: Mapping[ModelId, Registered]) -> "RegistrySnapshot":
         """With that one model put in, replaced or taken out."""
         before, after = self._registered.get(sie_id), registered.get(sie_id)

@@ -9,13 +9,14 @@ import ssl
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
 from contextlib import aclosing, asynccontextmanager, contextmanager
 from functools import partial
-from typing import Protocol, TypeVar
+from typing import TypeVar
 
 import attrs
 import httpx2
 import trio
 
 from sie.kube.access import Access, tls_context
+from sie.kube.api import Kube, Receive
 from sie.kube.bearer import Bearer, constant, token_in
 from sie.kube.core.documents import Kind, continue_of, read_listing
 from sie.kube.core.errors import Gone, Invalid, KubeError, Unauthorized, Unavailable, error_of
@@ -41,40 +42,6 @@ KEEPALIVE = (
 )
 """A peer that is gone without a word ends its connection in half a minute."""
 CONTENT_TYPE = {"POST": "application/json", "PUT": "application/json", "PATCH": "application/merge-patch+json"}
-
-
-class Kube(Protocol):
-    """Within one namespace. Each call raises KubeError."""
-
-    async def get(self, kind: Kind[T], name: str) -> T: ...
-
-    async def list(self, kind: Kind[T], *, selector: str = "") -> Listing[T]: ...
-
-    async def create(self, kind: Kind[T], item: T) -> T: ...
-
-    async def replace(self, kind: Kind[T], item: T) -> T:
-        """With the resource version that it was read at; without one, whatever is there."""
-        ...
-
-    async def merge_patch(self, kind: Kind[T], name: str, patch: Document) -> T: ...
-
-    async def delete(
-        self, kind: Kind[T], name: str, *, uid: str | None = None, resource_version: str | None = None
-    ) -> None:
-        """Only that object, at only that version, where they are given."""
-        ...
-
-    async def watch_once(
-        self,
-        kind: Kind[T],
-        receive: Callable[[tuple[Event[T], ...]], None],
-        *,
-        resource_version: str,
-        span_s: int,
-        selector: str = "",
-    ) -> None:
-        """Returns when the server ends it, which it should after `span_s`."""
-        ...
 
 
 @asynccontextmanager
@@ -137,7 +104,7 @@ class _HttpKube:
     async def watch_once(
         self,
         kind: Kind[T],
-        receive: Callable[[tuple[Event[T], ...]], None],
+        receive: Receive[T],
         *,
         resource_version: str,
         span_s: int,
@@ -153,9 +120,7 @@ class _HttpKube:
             url = self._url(kind.path(self.namespace), query | _selecting(selector))
             await self._known(partial(self._follow, kind, url, span_s + GRACE_S, receive))
 
-    async def _follow(
-        self, kind: Kind[T], url: httpx2.URL, silence_s: float, receive: Callable[[tuple[Event[T], ...]], None]
-    ) -> None:
+    async def _follow(self, kind: Kind[T], url: httpx2.URL, silence_s: float, receive: Receive[T]) -> None:
         timeout = httpx2.Timeout(CALL_TIMEOUT_S, read=silence_s)
         token = await self._token()
         async with self.client.stream("GET", url, headers=_authorized(token), timeout=timeout) as response:
@@ -222,9 +187,7 @@ class _HttpKube:
         return httpx2.URL(f"{self.server}{path}", params=dict(query))
 
 
-async def _read_stream(
-    kind: Kind[T], response: httpx2.Response, receive: Callable[[tuple[Event[T], ...]], None]
-) -> None:
+async def _read_stream(kind: Kind[T], response: httpx2.Response, receive: Receive[T]) -> None:
     """The library's generators end cleanly only from within: so a read is the one place where this can be cancelled,
     and after an error in a line it is.
     """
@@ -243,7 +206,7 @@ async def _read_stream(
         raise wrong
 
 
-async def _deliver(kind: Kind[T], lines: list[bytes], receive: Callable[[tuple[Event[T], ...]], None]) -> None:
+async def _deliver(kind: Kind[T], lines: list[bytes], receive: Receive[T]) -> None:
     """What came before an error is delivered first."""
     for start in range(0, len(lines), BATCH):
         events: list[Event[T]] = []

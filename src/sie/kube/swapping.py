@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import trio
 
-from sie.kube.client import Kube
+from sie.kube.api import Objects
 from sie.kube.core.documents import Kind
 from sie.kube.core.errors import AlreadyExists, Conflict, NotFound
 from sie.kube.core.values import T
@@ -15,7 +15,7 @@ CAP_S = 0.5
 
 
 async def compare_and_swap(
-    kube: Kube,
+    kube: Objects,
     kind: Kind[T],
     name: str,
     change: Callable[[T | None], T | None],
@@ -41,7 +41,7 @@ async def compare_and_swap(
     raise Conflict(f"{kind.plural} {name}: others were quicker {attempts} times")
 
 
-async def _write_or_none(kube: Kube, kind: Kind[T], current: T | None, wanted: T) -> T | None:
+async def _write_or_none(kube: Objects, kind: Kind[T], current: T | None, wanted: T) -> T | None:
     """None where another made, changed or deleted it in between."""
     if current is None:
         try:
@@ -56,7 +56,7 @@ async def _write_or_none(kube: Kube, kind: Kind[T], current: T | None, wanted: T
         return None
 
 
-async def read_or_none(kube: Kube, kind: Kind[T], name: str) -> T | None:
+async def read_or_none(kube: Objects, kind: Kind[T], name: str) -> T | None:
     try:
         return await kube.get(kind, name)
     except NotFound:

@@ -10,7 +10,7 @@ from typing import Generic, NoReturn
 import attrs
 import trio
 
-from sie.kube.client import Kube
+from sie.kube.api import Watched
 from sie.kube.core.documents import Kind
 from sie.kube.core.errors import KubeError
 from sie.kube.core.mirror import Mirror
@@ -19,6 +19,9 @@ from sie.kube.core.values import Change, Event, T
 
 log = logging.getLogger(__name__)
 
+BATCH = 64
+"""Changes of a listing between two turns of the loop."""
+
 
 def _ignore(_: Ended) -> None:
     pass
@@ -26,8 +29,8 @@ def _ignore(_: Ended) -> None:
 
 @attrs.define(eq=False)
 class Watch(Generic[T]):
-    """What is watched, and who is told: `changed` once for each listing or batch that changed anything, after the
-    mirror has all of it; `ended` after each pass. Both return at once. `luck` draws from [0, 1).
+    """What is watched, and who is told: `changed` with each batch of changes, after the mirror has
+    them; `ended` after each pass. Both return at once. `luck` draws from [0, 1).
     """
 
     kind: Kind[T]
@@ -51,7 +54,7 @@ class Watch(Generic[T]):
 
 
 async def watch_forever(
-    kube: Kube, watch: Watch[T], *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED
+    kube: Watched, watch: Watch[T], *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED
 ) -> NoReturn:
     """`task_status` tells of the first listing. Survives every KubeError, and nothing else."""
     failures = 0
@@ -77,7 +80,7 @@ async def watch_forever(
         await trio.sleep(decided.wait_s)
 
 
-async def _pass_once(kube: Kube, watch: Watch[T], listed: Callable[[], None]) -> Ended:
+async def _pass_once(kube: Watched, watch: Watch[T], listed: Callable[[], None]) -> Ended:
     began: float | None = None
     error: KubeError | None = None
     try:
@@ -92,9 +95,10 @@ async def _pass_once(kube: Kube, watch: Watch[T], listed: Callable[[], None]) ->
     return Ended(watch.heard(), lasted_s, error)
 
 
-async def _list_once(kube: Kube, watch: Watch[T]) -> str:
+async def _list_once(kube: Watched, watch: Watch[T]) -> str:
     listing = await kube.list(watch.kind, selector=watch.selector)
     changes = watch.mirror.relisted(listing)
-    if changes:
-        watch.changed(changes)
+    for start in range(0, len(changes), BATCH):
+        watch.changed(changes[start : start + BATCH])
+        await trio.lowlevel.checkpoint()
     return listing.resource_version

@@ -5,7 +5,9 @@ of `models` one by one lets the loop run after each.
 """
 
 import json
-from collections.abc import Mapping
+from codecs import iterdecode
+from collections import deque
+from collections.abc import Iterable, Iterator, Mapping
 
 import attrs
 
@@ -14,20 +16,29 @@ from sie.wire.converters import TOLERANT, Problem, WireError, structure
 
 _DECODER = json.JSONDecoder()
 _SPACE = " \t\n\r"
+_OPEN_END = 3
+"""So many characters behind a number tell that it is whole: what comes after `1e+` may belong to it."""
 ROWS = "models"
 
 
 def read_export_bytes(body: bytes) -> ExportReply:
     """Raises WireError, as if the whole had been read at once."""
+    return read_export_parts([body])
+
+
+def read_export_parts(parts: Iterable[bytes]) -> ExportReply:
+    """The same from a body as it came, in parts of any size: none of the steps is over the whole of it."""
     try:
-        reader = _Reader(body.decode())
-        head, rows = reader.read_top()
+        head, rows = _Reader(iterdecode(parts, "utf-8")).read_top()
     except (ValueError, IndexError, RecursionError) as error:
         raise WireError.at(message=f"not a JSON document: {str(error) or 'it ends too early'}") from error
     if rows is None:
         raise WireError.at(ROWS, message="is required")
     whole = structure(TOLERANT, {**head, ROWS: []}, ExportReply)
-    return attrs.evolve(whole, models=tuple(_row(number, row) for number, row in enumerate(rows)))
+    models: list[ExportRow] = []
+    while rows:
+        models.append(_row(len(models), rows.popleft()))
+    return attrs.evolve(whole, models=tuple(models))
 
 
 def _row(number: int, row: object) -> ExportRow:
@@ -38,16 +49,17 @@ def _row(number: int, row: object) -> ExportRow:
 
 
 class _Reader:
-    """A place in a text; every call moves past what it read."""
+    """A place in a text; every call moves past what it read. `pieces` are the text, taken as they are needed."""
 
-    def __init__(self, text: str) -> None:
-        self._text = text
+    def __init__(self, pieces: Iterator[str]) -> None:
+        self._pieces = pieces
+        self._text = ""
         self._at = 0
 
-    def read_top(self) -> tuple[Mapping[str, object], list[object] | None]:
+    def read_top(self) -> tuple[Mapping[str, object], deque[object] | None]:
         """A map's members, those of `models` apart. Raises ValueError or IndexError."""
         head: dict[str, object] = {}
-        rows: list[object] | None = None
+        rows: deque[object] | None = None
         self._take("{")
         if not self._took("}"):
             while True:
@@ -60,12 +72,12 @@ class _Reader:
                 if self._took("}"):
                     break
                 self._take(",")
-        if self._text[self._at :].strip(_SPACE):
+        if self._text[self._at :].strip(_SPACE) or any(piece.strip(_SPACE) for piece in self._pieces):
             raise ValueError("there is more after the end")
         return head, rows
 
-    def _list(self) -> list[object]:
-        found: list[object] = []
+    def _list(self) -> deque[object]:
+        found: deque[object] = deque()
         self._take("[")
         if self._took("]"):
             return found
@@ -76,13 +88,40 @@ class _Reader:
             self._take(",")
 
     def _value(self) -> object:
+        """One that may go on in the next piece is read again with it."""
         self._peek()
-        value, self._at = _DECODER.raw_decode(self._text, self._at)
-        return value
+        while True:
+            try:
+                value, end = _DECODER.raw_decode(self._text, self._at)
+            except ValueError:
+                if not self._more():
+                    raise
+                continue
+            if end + _OPEN_END <= len(self._text) or not self._more():
+                self._at = end
+                return value
+
+    def _more(self) -> bool:
+        """At least twice the text that is left, so that a long value is not read again for each of its pieces; False at
+        the end.
+        """
+        left = self._text[self._at :]
+        taken, size = [left], 0
+        for piece in self._pieces:
+            taken.append(piece)
+            size += len(piece)
+            if size > len(left):
+                break
+        self._text, self._at = "".join(taken), 0
+        return size > 0
 
     def _peek(self) -> str:
-        while self._text[self._at] in _SPACE:
-            self._at += 1
+        """Raises IndexError at the end."""
+        while self._at == len(self._text) or self._text[self._at] in _SPACE:
+            if self._at < len(self._text):
+                self._at += 1
+            elif not self._more():
+                raise IndexError
         return self._text[self._at]
 
     def _took(self, mark: str) -> bool:
@@ -93,4 +132,4 @@ class _Reader:
 
     def _take(self, mark: str) -> None:
         if not self._took(mark):
-            raise ValueError(f"{mark!r} is missing at character {self._at}")
+            raise ValueError(f"{mark!r} is missing before {self._text[self._at : self._at + 20]!r}")

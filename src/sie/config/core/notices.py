@@ -31,9 +31,9 @@ def notifications(plan: WritePlan, *, epoch: int, producer: str) -> Iterator[Con
 
 def warnings(failed: tuple[str, ...], *, confirmed: bool) -> tuple[str, ...]:
     """Empty when all was told. The write stands all the same: the epoch poll closes the gap."""
+    if not confirmed:
+        return ("nats_publish_failed: stored, but the broker may not have had the news; the next epoch poll brings it",)
     if failed:
         words = f"nats_publish_partial: stored, but not told to bundle(s) {list(failed)}; their workers stay behind"
         return (f"{words} until the next epoch poll",)
-    if not confirmed:
-        return ("nats_publish_failed: stored, but the broker may not have had the news; the next epoch poll brings it",)
     return ()

@@ -14,12 +14,14 @@ import trio
 
 from sie.authority.client import Authority, AuthorityError
 from sie.authority.snapshot import Assembled, assemble
+from sie.domain.bundle import Bundle
 from sie.domain.convergence import Reading
 from sie.domain.hash_form import HashForm
+from sie.domain.registry import RegistrySnapshot
 from sie.gateway.core.replica import Replica
 from sie.runtime.retrying import Backoff
-from sie.runtime.world import RunInThread
-from sie.wire.configs_api import reading_of
+from sie.runtime.world import RunInThread, let_go
+from sie.wire.configs_api import ExportReply, reading_of
 
 log = logging.getLogger(__name__)
 
@@ -78,11 +80,11 @@ async def catch_up(syncing: Syncing, authority: Authority, *, may_step_back: boo
     """
     replica = syncing.replica
     async with syncing.turn:
+        began = trio.current_time()
         remote = reading_of(await authority.read_epoch())
         bundles, exports = await authority.read_bundles(), [await authority.read_export()]
         exported, held = exports[0].epoch, [replica.registry.snapshot]
-        # What is read and what was held are dropped in a thread as well: thousands of documents take their time.
-        build: Callable[[], Assembled] = lambda: assemble(bundles, exports.pop(), held[0], syncing.form)
+        build: Callable[[], Assembled] = partial(_build, bundles, exports, held[0], syncing.form)
         assembled = await syncing.build_in_thread(build)
         if assembled.failed:
             replica.install_partly(assembled.snapshot)
@@ -91,8 +93,20 @@ async def catch_up(syncing: Syncing, authority: Authority, *, may_step_back: boo
         reading = _reading(remote, exported, assembled, floor)
         replica.adopt(assembled.snapshot, reading, exported)
         replica.bootstrap.succeeded()
-        await syncing.run_in_thread(held.clear)
-    log.info("the registry equals the config service", extra=_facts(reading, assembled))
+        await syncing.run_in_thread(lambda: let_go(held.pop().pieces()))
+    log.info("the registry equals the config service", extra=_facts(reading, assembled, trio.current_time() - began))
+
+
+def _build(
+    bundles: tuple[Bundle, ...], exports: list[ExportReply], before: RegistrySnapshot, form: HashForm
+) -> Assembled:
+    """In a thread. Takes the export out of the list, and lets go of it there: thousands of documents take their time."""
+    export = exports.pop()
+    assembled = assemble(bundles, export, before, form)
+    rows = list(export.models)
+    del export
+    let_go(rows)
+    return assembled
 
 
 def _reading(remote: Reading, exported: int, assembled: Assembled, floor: int) -> Reading:
@@ -104,6 +118,7 @@ def _reading(remote: Reading, exported: int, assembled: Assembled, floor: int) -
     return Reading(epoch, snapshot.bundles_hash, snapshot.bundle_config_hashes_hash)
 
 
-def _facts(reading: Reading, assembled: Assembled) -> dict[str, object]:
+def _facts(reading: Reading, assembled: Assembled, took_s: float) -> dict[str, object]:
     snapshot = assembled.snapshot
-    return {"epoch": reading.epoch, "bundles": len(snapshot.bundles), "models": len(snapshot.models)}
+    bundles, models = len(snapshot.bundles), len(snapshot.models)
+    return {"epoch": reading.epoch, "bundles": bundles, "models": models, "took_s": round(took_s, 3)}

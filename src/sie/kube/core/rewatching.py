@@ -11,7 +11,7 @@ from sie.kube.core.errors import KubeError, TooManyRequests, Unavailable
 FIRST_S = 0.25
 CAP_S = 30.0
 HEALTHY_S = 5.0
-"""A watch that lasted so long was a watch, also where nothing happened in it."""
+"""A watch that lasted so long was a watch, also where nothing happened in it. The next one waits for nothing then."""
 RELIST_AFTER = 5
 """Failures in a row after which the version itself is doubted."""
 WATCH_S = 60.0
@@ -38,9 +38,9 @@ class Next:
 
 def decide_next(ended: Ended, failures: int, luck: float) -> Next:
     """`failures` in a row before this one; `luck` is in [0, 1)."""
-    healthy = ended.heard > 0 or ended.lasted_s >= HEALTHY_S
-    if ended.error is None and healthy:
-        return Next(relist=False, wait_s=0.0, failures=0)
+    healthy = ended.lasted_s >= HEALTHY_S
+    if ended.error is None and (healthy or ended.heard):
+        return Next(relist=False, wait_s=0.0 if healthy else _wait_s(None, 1, luck), failures=0)
     failed = 1 if healthy else failures + 1
     return Next(_relists(ended.error, failed), _wait_s(ended.error, failed, luck), failed)
 

@@ -10,7 +10,7 @@ from urllib.parse import urlencode
 import attrs
 import httpx2
 
-from sie.kube.client import Kube
+from sie.kube.api import Kube
 from sie.kube.core.documents import CONFIG_MAPS, LEASES, Kind
 from sie.kube.core.errors import AlreadyExists, Conflict, Gone, Invalid, KubeError, NotFound
 from sie.kube.core.mirror import Mirror
