@@ -10,6 +10,7 @@ import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from ci.lib.bench_config import config
+from ci.lib.bench_convergence import convergence
 from ci.lib.bench_figure import Figure
 from ci.lib.bench_idle import idle
 from ci.lib.bench_start import start
@@ -17,7 +18,7 @@ from ci.lib.demo_system import NotReady
 from sie.adapters.api import LoadFailed
 
 Bench = Callable[[bool], Iterator[Figure]]
-BENCHES: Mapping[str, Bench] = {"start": start, "idle": idle, "config": config}
+BENCHES: Mapping[str, Bench] = {"start": start, "idle": idle, "config": config, "convergence": convergence}
 
 
 def main(argv: Sequence[str]) -> int:

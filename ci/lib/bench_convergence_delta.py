@@ -20,7 +20,7 @@ from sie.domain.registry import RegistrySnapshot
 from sie.gateway.core.replica import Replica
 from sie.gateway.sync.bootstrap import Syncing
 from sie.gateway.sync.deltas import Deltas
-from sie.runtime.world import real_machine
+from sie.runtime.world import build_quietly, real_machine
 from sie.wire.documents import parse_model
 from sie.wire.notification import ConfigNotification, encode_notification
 
@@ -64,7 +64,8 @@ async def measured(count: int, deltas: int) -> Sequence[Round]:
 def syncing_with(count: int) -> Syncing:
     """A gateway's, that has caught up with an authority of so many models at that epoch."""
     machine, replica = real_machine(trio.Event()), Replica()
-    snapshot = RegistrySnapshot.of([BUNDLE], [parse_model(model_text(number)) for number in range(count)])
+    models = [parse_model(model_text(number)) for number in range(count)]
+    snapshot = build_quietly(lambda: RegistrySnapshot.of([BUNDLE], models))
     replica.adopt(snapshot, Reading(count, snapshot.bundles_hash, snapshot.bundle_config_hashes_hash), count)
     return Syncing(replica, machine.run_in_thread, machine.build_in_thread, HashForm.REFERENCE)
 

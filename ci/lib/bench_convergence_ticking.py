@@ -1,8 +1,8 @@
 """The gateway with a clock beside it, in its own loop: how long does the loop stand still (`ci/bench convergence`)?
 
-Run as `python -m ci.lib.bench_convergence_ticking serve ...` in place of `sie.gateway`. Once the service is stopped, two
-files lie beside the one that BENCH_GAPS_FILE names: it, with every gap between two ticks that is over `NOTED_S`, and
-`<it>.caught`, with a line for each catching up: from its first read until its snapshot stood. All on the monotonic clock.
+Run as `python -m ci.lib.bench_convergence_ticking serve ...` in place of `sie.gateway`. Once it is stopped, the
+file that BENCH_GAPS_FILE names holds every gap between two ticks that is over `NOTED_S`, by its end, and `<it>.caught`
+the span of each catching up, from its first read until its snapshot was built. All on the monotonic clock.
 """
 
 import os

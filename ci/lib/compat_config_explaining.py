@@ -45,6 +45,13 @@ def words(_: Exchange, difference: Difference) -> bool:
     return known is None or ours.startswith(known.group())
 
 
+def remembers_fields(exchange: Exchange, difference: Difference) -> bool:
+    """A replay that created nothing moved their fingerprint: they keep its new top-level fields in memory."""
+    theirs = exchange.theirs.get("body")
+    is_replay = isinstance(theirs, dict) and theirs.get("created_profiles") == [] and exchange.statuses == (200, 200)
+    return is_replay and difference.place == "epoch.bundle_config_hashes_hash"
+
+
 def replaces_what_was_only_remembered(exchange: Exchange, _: Difference) -> bool:
     """They kept top-level fields of an earlier replay in memory, so that the stored document counts as another."""
     ours, theirs = exchange.ours.get("body"), exchange.theirs.get("body")
@@ -71,6 +78,10 @@ def refuses_id(*marks: str) -> Explains:
 def answers(ours: int, theirs: int) -> Explains:
     """The whole exchange, by its statuses."""
     return lambda exchange, _: exchange.statuses == (ours, theirs)
+
+
+def either(*rules: Explains) -> Explains:
+    return lambda exchange, difference: any(rule(exchange, difference) for rule in rules)
 
 
 def both(*rules: Explains) -> Explains:

@@ -1,7 +1,7 @@
 """Run the whole cluster with faults, in simulation, on every core: `ci/simulate --seconds 60`, or `--replay FILE`.
 
 Prints JSON lines, one every ten seconds and one at the end: what was run, how often each fault was injected, how
-requests ended, which states and transitions were seen. A failure is shrunk and written to a file that `--replay` runs
+requests and writes ended, which states and transitions were seen. A failure is shrunk and written to a file that `--replay` runs
 again. `--mutants` runs the seeded bugs and prints the steps until each was caught, for several seeds and on average.
 The exit status is 1 when a rule was broken, or when a seeded bug was not caught within 2,000 steps on average.
 """
@@ -36,7 +36,7 @@ CHUNK = 5
 """Scripts of one job: short, so that there is news of each soon."""
 PROGRESS_S = 10.0
 SHRINK_S = 60.0
-MUTANT_SEEDS = 5
+MUTANT_SEEDS = 3
 MUTANT_STEPS = 2000
 """On average, until a seeded bug is caught."""
 MUTANT_SCRIPTS = 120
@@ -52,13 +52,14 @@ def main(argv: Sequence[str]) -> int:
     parser.add_argument("--seed", type=int, default=0, help="where to begin")
     parser.add_argument("--replay", type=Path, metavar="FILE", help="run this script, and print its event log")
     parser.add_argument("--mutants", action="store_true", help="run the seeded bugs")
+    parser.add_argument("--seeds", type=int, default=MUTANT_SEEDS, help="how many, for each seeded bug")
     parser.add_argument("--quick", action="store_true", help=f"look for {QUICK_S:g} s, or run each seeded bug once")
     options = parser.parse_args(argv)
     logging.disable(logging.CRITICAL)  # a simulated fault is logged as a real one, thousands of times
     if options.replay:
         return replay(options.replay)
     if options.mutants:
-        return mutants(options.seed, 1 if options.quick else MUTANT_SEEDS)
+        return mutants(options.seed, 1 if options.quick else options.seeds)
     return look(options.seed, QUICK_S if options.quick else options.seconds)
 
 

@@ -133,9 +133,7 @@ _NEVER_FIRST = (
 FOLLOWING: Mapping[str, Mutant] = {
     "forces first": mutant("the epoch steps back alone", poller, "poll_once", wrong_following.forces_first),
     "poll stops": mutant("a failed poll is the last", poller, "poll_once", wrong_following.stops_at_an_error),
-    "poll drops": mutant(
-        "a failed poll empties the registry", poller, "poll_once", wrong_following.drops_all_at_an_error
-    ),
+    "poll drops": mutant("a failed poll empties all", poller, "poll_once", wrong_following.drops_all_at_an_error),
     "epoch alone": mutant("a poll ignores the hashes", poller, "decide_poll", wrong_following.by_epoch_alone),
     "never back": mutant("a poll never steps back", poller, "decide_poll", wrong_following.by_higher_epoch_alone),
     "first or none": Mutant("who has read nothing does not ask again", _NEVER_FIRST),
@@ -143,9 +141,7 @@ FOLLOWING: Mapping[str, Mutant] = {
     "all well": mutant("an export read in part counts as whole", bootstrap, "assemble", wrong_following.all_well),
     "trusts all": mutant("a stranger's delta counts", Trust, "trusts", wrong_following.trusts_all),
     "old standing": mutant("a delta meets what was held", Deltas, "_judge", wrong_following.on_what_was_held),
-    "refused epoch": mutant(
-        "a refused delta moves the epoch", Deltas, "_judge", wrong_following.epoch_of_a_refused_one
-    ),
+    "refused epoch": mutant("a refused delta counts", Deltas, "_judge", wrong_following.epoch_of_a_refused_one),
     "own epoch": mutant("an old delta lowers the epoch", deltas, "judge_delta", wrong_following.its_own_epoch),
     "deaf": mutant("no delta is heard", Deltas, "receive", wrong_following.hears_nothing),
 }

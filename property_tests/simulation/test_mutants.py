@@ -15,8 +15,9 @@ from sie.testing.cluster.catalogue import SMALL, CatalogueFolders
 from sie.testing.cluster.client import Ask
 from sie.testing.cluster.cluster import Topology
 from sie.testing.simulation.run import LIVELOCK, run_script
-from sie.testing.simulation.script import Script, Wait, from_json
+from sie.testing.simulation.script import Script, from_json
 from sie.testing.simulation.search import search
+from sie.testing.simulation.steps import Wait
 from sie.testing.simulation.watch import Watch
 from sie.worker.consume.intake import Intake
 

@@ -56,7 +56,7 @@ def test_a_number_always_draws_the_same_script() -> None:
     assert draw_script(7) != draw_script(8)
 
 
-@given(script=scripts(40, min_steps=20))
+@given(script=scripts(40, min_parts=20))
 @settings(max_examples=5)
 def test_two_runs_of_a_script_write_the_same_log(folders: CatalogueFolders, script: Script) -> None:
     assert run_script(script, folders).log == run_script(script, folders).log

@@ -97,6 +97,8 @@ async def on_what_was_held(self: Deltas, delta: Delta) -> None:
         decision = judge_delta(standing, delta, self.trust)
         if isinstance(decision, Accepted):
             self.syncing.replica.take(decision)
+    if isinstance(decision, Refused) or (isinstance(decision, Accepted) and decision.doubt):
+        self.syncing.poll_soon()
 
 
 async def epoch_of_a_refused_one(self: Deltas, delta: Delta) -> None:

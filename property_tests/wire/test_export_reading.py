@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from sie.wire.configs_api import read_export
 from sie.wire.converters import WireError
-from sie.wire.export_reading import read_export_bytes
+from sie.wire.export_reading import read_export_bytes, read_export_parts
 
 values = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(max_size=4),
@@ -50,3 +50,19 @@ def test_a_text_that_ends_early_or_late_is_refused(export: object, data: st.Data
     end = data.draw(st.integers(0, len(text) - 1))
     assert isinstance(outcome(lambda: read_export_bytes(text[:end])), list)
     assert isinstance(outcome(lambda: read_export_bytes(text + b" x")), list)
+
+
+@given(st.one_of(exports, values), st.sampled_from([None, 1]), st.lists(st.integers(1, 9), max_size=60))
+def test_parts_of_any_size_say_the_same(export: object, indent: int | None, sizes: list[int]) -> None:
+    text = encoded(export, indent)
+    ends = [sum(sizes[:count]) for count in range(len(sizes) + 1)]
+    parts = [text[start:end] for start, end in zip(ends, [*ends[1:], len(text)], strict=True)]
+    assert outcome(lambda: read_export_parts(parts)) == outcome(lambda: read_export_bytes(text))
+
+
+@given(st.sampled_from([b"-12.5e+3", b"1e5", b"0.25", b"-0", b"1E-2", b"120"]), st.data())
+def test_a_number_that_is_cut_is_read_whole(number: bytes, data: st.DataObject) -> None:
+    text = b'{"models": [{"model_id": "a", "model_config": ' + number + b'}], "epoch": 120, "other": ' + number + b"}"
+    cut = data.draw(st.integers(0, len(text)))
+    assert read_export_parts([text[:cut], b"", text[cut:]]) == read_export_bytes(text)
+    assert read_export_parts([text[at : at + 1] for at in range(len(text))]) == read_export_bytes(text)

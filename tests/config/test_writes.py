@@ -109,6 +109,12 @@ async def test_an_append_keeps_what_stands_and_tells_the_whole_document(
         ),
         ("sie_id: acme/m\nprofiles: {fast: {extends: default, max_batch_tokens: 4}}", 409, "content_conflict", "fast"),
         ("sie_id: acme/m\nhf_id: a/b\nprofiles: {default: {adapter_path: 'acme.enc:D'}}", 409, "content_conflict", ""),
+        (
+            "sie_id: acme/m\nprofiles: {default: {extends: fast}, new: {extends: default}}",
+            409,
+            "content_conflict",
+            "default",
+        ),
         ("sie_id: acme/m\npool: other\nprofiles: {new: {extends: default}}", 422, "validation_error", "append-only"),
     ],
 )
@@ -175,6 +181,7 @@ async def test_put_replaces_and_the_same_again_does_not(
     [
         ("acme/m", "sie_id: acme/other\nprofiles: {default: {adapter_path: 'acme.enc:C'}}", 400, "model_id_mismatch"),
         ("acme/m", "profiles: {default: {extends: nowhere}}", 422, "validation_error"),
+        ("acme/m", "sie_id: ''\nprofiles: {default: {adapter_path: 'acme.enc:C'}}", 400, "invalid_model_id"),
         ("acme/status", "profiles: {default: {adapter_path: 'acme.enc:C'}}", 400, "invalid_model_id"),
     ],
 )
@@ -210,8 +217,10 @@ async def test_delete_takes_away_and_shows_the_seed_again(
 
 async def test_delete_needs_a_store(autojump_clock: MockClock, folder: Path) -> None:
     async with open_stage(folder) as stage:
-        reply = await stage.delete("acme/m")
-    assert (reply.status_code, reply.json()["detail"]["error"]) == (409, "config_store_required")
+        await stage.post(NEW, key="k")
+        for key in (None, "k"):
+            reply = await stage.delete("acme/m", key=key)
+            assert (reply.status_code, reply.json()["detail"]["error"]) == (409, "config_store_required")
 
 
 async def test_what_was_written_is_there_after_a_restart(

@@ -1,6 +1,7 @@
 """The Kubernetes client: every failure is one of the closed set, nothing waits for ever, tokens are read again."""
 
-from collections.abc import Callable
+import json
+from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 
 import attrs
@@ -27,9 +28,18 @@ from sie.kube.core.errors import (
 from sie.kube.core.rewatching import GRACE_S
 from sie.kube.core.values import Bookmark, ConfigMap, Event, Lease, LeaseSpec, Metadata, Put
 from sie.testing.kube.contract import config_map
+from sie.testing.kube.face import error_event
 from sie.testing.kube.faults import Delay, Fault, Garble, Hang, LoseAnswer, Mute, Refuse
 from sie.testing.kube.resources import CONFIG_MAPS as RESOURCE
 from tests.kube.opening import in_place, named, opened
+
+
+class OnePiece(httpx2.AsyncByteStream):
+    def __init__(self, body: bytes) -> None:
+        self.body = body
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        yield self.body
 
 
 async def _soon(what: Callable[[], None]) -> None:
@@ -210,6 +220,17 @@ async def test_events_before_an_error_are_delivered_first(autojump_clock: MockCl
         await on.kube.create(CONFIG_MAPS, named("a"))
         with pytest.raises(Gone):
             await on.kube.watch_once(CONFIG_MAPS, seen.extend, resource_version="7", span_s=20)
+    assert [type(event) for event in seen] == [Put]
+
+
+async def test_an_event_is_delivered_though_an_error_comes_in_the_same_piece() -> None:
+    events = ({"type": "ADDED", "object": config_map("a")}, error_event(410, "too old"))
+    body = b"".join(json.dumps(event).encode() + b"\n" for event in events)
+    transport = httpx2.MockTransport(lambda _: httpx2.Response(200, stream=OnePiece(body)))
+    seen: list[Event[ConfigMap]] = []
+    async with open_kube(Access("http://kube"), run_in_thread=in_place, transport=transport) as kube:
+        with pytest.raises(Gone):
+            await kube.watch_once(CONFIG_MAPS, seen.extend, resource_version="7", span_s=20)
     assert [type(event) for event in seen] == [Put]
 
 

@@ -25,6 +25,11 @@ class ErrorCode(StrEnum):
     MODEL_NOT_FOUND = "MODEL_NOT_FOUND"
     BUNDLE_NOT_FOUND = "BUNDLE_NOT_FOUND"
     BUNDLE_CONFLICT = "BUNDLE_CONFLICT"
+    POOL_NOT_FOUND = "POOL_NOT_FOUND"
+    POOL_PROTECTED = "POOL_PROTECTED"
+    GPU_NOT_CONFIGURED = "GPU_NOT_CONFIGURED"
+    QUEUE_POOL_NOT_STATIC = "QUEUE_POOL_NOT_STATIC"
+    PINNED_MODEL_NOT_FOUND = "PINNED_MODEL_NOT_FOUND"
     PROVISIONING = "PROVISIONING"
     QUEUE_UNAVAILABLE = "QUEUE_UNAVAILABLE"
     QUEUE_FULL = "QUEUE_FULL"
@@ -90,6 +95,15 @@ ERRORS: Mapping[ErrorCode, ErrorRule] = {
     ErrorCode.BUNDLE_CONFLICT: ErrorRule(
         409, "detail", "The bundle that is asked for does not run the model; `compatible_bundles` do"
     ),
+    ErrorCode.POOL_NOT_FOUND: ErrorRule(404, "detail", "There is no pool of this name; it may have expired"),
+    ErrorCode.POOL_PROTECTED: ErrorRule(403, "detail", "The pool is the cluster's own: nobody makes or deletes it"),
+    ErrorCode.GPU_NOT_CONFIGURED: ErrorRule(
+        400, "detail", "The cluster has no machine profile of this name; `configured_gpu_types` are those it has"
+    ),
+    ErrorCode.QUEUE_POOL_NOT_STATIC: ErrorRule(
+        400, "detail", "Only a queue pool that the cluster was deployed with can stand behind a pool"
+    ),
+    ErrorCode.PINNED_MODEL_NOT_FOUND: ErrorRule(400, "detail", "A pool pins a model that is not registered"),
     ErrorCode.PROVISIONING: ErrorRule(503, "error", "No healthy worker serves the model's lane yet", 60),
     ErrorCode.QUEUE_UNAVAILABLE: ErrorRule(503, "error", "The broker could not take the work", 5),
     ErrorCode.QUEUE_FULL: ErrorRule(503, "error", "The queue holds all that it may", 5),

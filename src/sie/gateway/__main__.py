@@ -7,7 +7,8 @@ import trio
 
 from sie.authority.client import open_http_authority
 from sie.bus.nats import open_bus
-from sie.gateway.app import World, run
+from sie.gateway.app import World, pool_rules_of, run
+from sie.gateway.core.pool_rules import InvalidCatalogue
 from sie.gateway.settings import GatewaySettings
 from sie.gateway.sync.worker_socket import InvalidPlace, Place
 from sie.runtime.command import service_group
@@ -21,7 +22,8 @@ def serve(settings: GatewaySettings) -> None:
     try:
         for url in settings.workers:
             Place.of(url)
-    except InvalidPlace as error:
+        pool_rules_of(settings)
+    except (InvalidPlace, InvalidCatalogue) as error:
         raise click.UsageError(str(error)) from error
     with logging_to_stderr(level=settings.log_level, as_json=settings.log_json):
         run_service(partial(_run, settings))

@@ -1,7 +1,7 @@
 """The gateway put together (§1, §4): the bus outermost, listeners and bootstrap inside, the server innermost."""
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import partial
 
 import attrs
@@ -15,17 +15,22 @@ from sie.domain.convergence import Trust
 from sie.domain.hash_form import HashForm
 from sie.domain.ids import RouterId, router_id
 from sie.domain.subjects import inbox_prefix
+from sie.domain.worker import WorkerStatus
 from sie.gateway.core.access import Access, is_enforced
 from sie.gateway.core.fleet import Fleet
+from sie.gateway.core.pool_rules import PoolRules, pool_rules
+from sie.gateway.core.pool_view import PoolView
 from sie.gateway.core.replica import Replica
 from sie.gateway.dispatch.inbox import Inbox
 from sie.gateway.dispatch.pending import Pending
 from sie.gateway.dispatch.publisher import Publisher
 from sie.gateway.dispatch.streams import Streams
-from sie.gateway.http import configs, encode, feed, page, status
+from sie.gateway.http import configs, encode, feed, page, pools, status
 from sie.gateway.http.guards import Admitting, admitting, guarded, guarded_sockets
-from sie.gateway.http.services import Services, StreamDefaults
+from sie.gateway.http.services import Pools, Services, StreamDefaults
 from sie.gateway.http.surface import surface_of
+from sie.gateway.pools.memory import MemoryPools
+from sie.gateway.pools.upkeep import Upkeep, keep_up_forever
 from sie.gateway.settings import GatewaySettings
 from sie.gateway.sync.bootstrap import Syncing
 from sie.gateway.sync.following import Sources, following
@@ -55,14 +60,15 @@ async def run(
     """Returns once the machine's stop event is set and requests in flight are done; `task_status` tells the URL."""
     router = router_id(f"gw-{world.machine.token()}")
     replica, fleet, pending = Replica(), Fleet(), Pending()
+    pools_here = _pools(settings, world)
     syncing = Syncing(replica, world.machine.run_in_thread, world.machine.build_in_thread, HashForm(settings.hash_form))
     async with (
         world.open_bus(_nats_url(settings), inbox=inbox_prefix(router), name=f"sie-gateway {router}") as bus,
-        running(*_ears(settings, world, bus, fleet)),
+        running(*_ears(settings, world, bus, fleet), partial(keep_up_forever, _upkeep(pools_here, world, fleet))),
         following(syncing, bus, _sources(settings, world)),
     ):
         bus.on_inbox(Inbox(pending).receive)
-        services = _services(settings, world, router, replica, fleet, bus, pending)
+        services = _services(settings, world, router, replica, fleet, bus, pending, pools_here)
         app = _app(services, admitting(_access(settings)))
         stop = world.machine.stop
         await world.serve(app, host=settings.host, port=settings.port, stop=stop, task_status=task_status)
@@ -83,6 +89,24 @@ def _sources(settings: GatewaySettings, world: World) -> Sources:
     )
 
 
+def pool_rules_of(settings: GatewaySettings) -> PoolRules:
+    """Raises InvalidCatalogue."""
+    return pool_rules(settings.configured_gpus, settings.static_queue_pools, settings.configured_physical_lanes)
+
+
+def _pools(settings: GatewaySettings, world: World) -> Pools:
+    rules = pool_rules_of(settings)
+    view = PoolView.with_protected(rules.queue_pools, world.machine.unix_s())
+    return Pools(view, MemoryPools(view), rules)
+
+
+def _upkeep(pools_here: Pools, world: World, fleet: Fleet) -> Upkeep:
+    def workers() -> Iterator[WorkerStatus]:
+        return fleet.taking_work(trio.current_time())
+
+    return Upkeep(pools_here.view, pools_here.store, workers, world.machine.unix_s)
+
+
 def _services(
     settings: GatewaySettings,
     world: World,
@@ -91,6 +115,7 @@ def _services(
     fleet: Fleet,
     bus: Bus,
     pending: Pending,
+    pools_here: Pools,
 ) -> Services:
     return Services(
         machine=world.machine,
@@ -102,11 +127,12 @@ def _services(
         publisher=Publisher(bus, Streams(bus)),
         streams=StreamDefaults(settings.stream_storage, settings.stream_replicas, settings.stream_max_age_s),
         request_timeout_s=settings.request_timeout_s,
+        pools=pools_here,
     )
 
 
 def _app(services: Services, admit: Admitting) -> QuartTrio:
-    routes = (encode, status, configs, page)
+    routes = (encode, status, configs, pools, page)
     return build_quart(
         "sie-gateway",
         guarded((route for module in routes for route in module.routes(services)), admit),

@@ -74,6 +74,17 @@ class GatewaySettings:
     request_timeout_s: float = setting(
         120.0, env="SIE_GATEWAY_REQUEST_TIMEOUT", help="Seconds that a request waits for its results", at_least=0.1
     )
+    configured_gpus: tuple[str, ...] = setting(
+        (), env="SIE_GATEWAY_CONFIGURED_GPUS", help="Machine profiles that the cluster has; unset: pools may name any"
+    )
+    static_queue_pools: tuple[str, ...] = setting(
+        (), env="SIE_GATEWAY_STATIC_QUEUE_POOLS", help="Queue pools beside default that pools may have behind them"
+    )
+    configured_physical_lanes: tuple[str, ...] = setting(
+        (),
+        env="SIE_GATEWAY_CONFIGURED_PHYSICAL_LANES",
+        help="Lanes that can be scaled, each pool/profile/bundle, at most 1024",
+    )
     stream_storage: Storage = setting("memory", env="SIE_STREAM_STORAGE", help="Where work streams live")
     stream_replicas: int = setting(1, env="SIE_STREAM_REPLICAS", help="Copies of each work stream")
     stream_max_age_s: int = setting(1800, env="SIE_STREAM_MAX_AGE_S", help="Seconds that unfinished work is kept")

@@ -36,9 +36,11 @@ BATCH = 16
 """Events of a watch between two turns of the loop."""
 KEEPALIVE = (
     (socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1),
-    (socket.IPPROTO_TCP, socket.TCP_KEEPIDLE, 10),
-    (socket.IPPROTO_TCP, socket.TCP_KEEPINTVL, 5),
-    (socket.IPPROTO_TCP, socket.TCP_KEEPCNT, 3),
+    *(
+        (socket.IPPROTO_TCP, getattr(socket, name), seconds)
+        for name, seconds in (("TCP_KEEPIDLE", 10), ("TCP_KEEPINTVL", 5), ("TCP_KEEPCNT", 3))
+        if hasattr(socket, name)  # not everywhere
+    ),
 )
 """A peer that is gone without a word ends its connection in half a minute."""
 CONTENT_TYPE = {"POST": "application/json", "PUT": "application/json", "PATCH": "application/merge-patch+json"}

@@ -16,7 +16,7 @@ import trio
 T = TypeVar("T")
 
 SWITCH_S = 0.001
-"""How long the loop waits for a thread that computes; each of its steps may wait several times, so Python's 5 ms add up."""
+"""How long the loop waits for a thread that computes. A step of it may wait several times, so Python's 5 ms add up."""
 
 
 class RunInThread(Protocol):

@@ -24,6 +24,14 @@ def _goes(node: ConfigNode, how: How, *, after: int, times: int = 1) -> None:
         node.calls.append(how)
 
 
+def _commit_goes(node: ConfigNode, how: How, *, after: int) -> None:
+    """The swap of the head after `after` more of them."""
+    node.commits.clear()
+    for _ in range(after):
+        node.commits.append("well")
+    node.commits.append(how)
+
+
 @attrs.frozen
 class ConfigDiesInCall:
     """The process ends in one of its next calls to the disk, before or after it is done."""
@@ -82,26 +90,26 @@ class DiskFull:
 
 @attrs.frozen
 class DiskAnswerLost:
-    """A swap is done, never done, or done but not yet safe from a power cut; its caller is not told which."""
+    """A commit is done, never done, or done but not yet safe from a power cut; its caller is not told which."""
 
     process: int
     after: int
     how: Literal["answer lost", "never", "unsynced"]
 
     async def begin(self, cluster: Cluster) -> None:
-        _goes(cluster.config_process(self.process), self.how, after=self.after)
+        _commit_goes(cluster.config_process(self.process), self.how, after=self.after)
 
 
 @attrs.frozen
 class DiskLate:
-    """A swap whose caller has given up is done long after."""
+    """A commit whose caller has given up is done long after."""
 
     process: int
     after: int
     late_s: float
 
     async def begin(self, cluster: Cluster) -> None:
-        _goes(cluster.config_process(self.process), "late", after=self.after)
+        _commit_goes(cluster.config_process(self.process), "late", after=self.after)
         cluster.later(self.late_s, cluster.land_late)
 
 
@@ -194,6 +202,7 @@ class PoolMoves:
 
 _processes = st.sampled_from((0, 0, 0, 1))
 _calls = st.integers(0, 12)
+_few = st.integers(0, 2)
 _whiles = st.sampled_from((0.5, 8.0, 45.0))
 _mostly = st.sampled_from((True, True, False))
 KINDS: tuple[SearchStrategy[Fault], ...] = (
@@ -202,8 +211,8 @@ KINDS: tuple[SearchStrategy[Fault], ...] = (
     st.builds(DiskSlow, st.sampled_from((0.05, 0.5, 4.0)), st.sampled_from((10.0, 40.0))),
     st.builds(DiskRefuses, _processes, _calls, st.integers(1, 6)),
     st.builds(DiskFull, _whiles),
-    st.builds(DiskAnswerLost, _processes, _calls, st.sampled_from(("answer lost", "never", "unsynced"))),
-    st.builds(DiskLate, _processes, _calls, st.sampled_from((0.5, 8.0, 45.0))),
+    st.builds(DiskAnswerLost, _processes, _few, st.sampled_from(("answer lost", "never", "unsynced"))),
+    st.builds(DiskLate, _processes, _few, st.sampled_from((0.5, 8.0, 45.0))),
     st.builds(PowerCut, _whiles),
     st.builds(EpochTorn, st.sampled_from(("", "x1", "-1", "0", "1\x00"))),
     st.builds(RivalWrites, st.sampled_from((2.0, 20.0, 60.0))),

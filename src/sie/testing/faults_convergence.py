@@ -165,6 +165,17 @@ class AuthorityAway:
 
 
 @attrs.frozen
+class ExportFails:
+    """The epoch and the bundles can be read, the next exports cannot."""
+
+    process: int
+    times: int
+
+    async def begin(self, cluster: Cluster) -> None:
+        cluster.connected(self.process).link.export_errors += self.times
+
+
+@attrs.frozen
 class ExportSpoiled:
     """The next exports that a gateway reads hold a row that it cannot read."""
 
@@ -196,6 +207,7 @@ KINDS: tuple[SearchStrategy[Fault], ...] = (
     st.builds(StrangerTells, st.sampled_from(("model", "epoch"))),
     st.builds(ForgerTells, _forgeries, st.sampled_from((SIDE, SIDE_TOO, ASIDE, SMALL))),
     st.builds(AuthorityAway, st.integers(0, 5), st.sampled_from((8.0, 45.0, 300.0))),
+    st.builds(ExportFails, st.integers(0, 5), st.integers(1, 3)),
     st.builds(ExportSpoiled, _gateways, st.integers(1, 3)),
     st.builds(WorkersRolledOut),
 )
@@ -207,6 +219,7 @@ FAULTS: tuple[type[Fault], ...] = (
     StrangerTells,
     ForgerTells,
     AuthorityAway,
+    ExportFails,
     ExportSpoiled,
     WorkersRolledOut,
 )

@@ -97,8 +97,9 @@ class _Reader:
                 if not self._more():
                     raise
                 continue
+            length = end - self._at
             if end + _OPEN_END <= len(self._text) or not self._more():
-                self._at = end
+                self._at += length
                 return value
 
     def _more(self) -> bool:
@@ -112,7 +113,8 @@ class _Reader:
             size += len(piece)
             if size > len(left):
                 break
-        self._text, self._at = "".join(taken), 0
+        if size:
+            self._text, self._at = "".join(taken), 0
         return size > 0
 
     def _peek(self) -> str:

@@ -41,3 +41,20 @@ def test_a_queue_group_hears_each_message_once() -> None:
     for _ in range(4):
         broker.publish(link, "a", b"")
     assert sorted(sent.number for sent in link.sent) == [1, 1, 2, 2]
+
+
+def test_an_ack_of_what_was_not_delivered_is_not_answered() -> None:
+    broker = Broker(lambda: 0.0)
+    link = connect(broker)
+    broker.publish(link, "$JS.API.STREAM.CREATE.s", b'{"name": "s", "subjects": ["a"]}')
+    config = b'{"name": "c", "durable_name": "c", "ack_policy": "explicit"}'
+    broker.publish(link, "$JS.API.CONSUMER.CREATE.s.c", b'{"stream_name": "s", "action": "", "config": %b}' % config)
+    broker.publish(link, "a", b"")
+    broker.subscribe(link, 1, "r")
+    ack = "$JS.ACK.s.c.1.1.1.0.0"
+    broker.publish(link, ack, b"+ACK", "r")
+    assert not link.sent
+    broker.publish(link, "$JS.API.CONSUMER.MSG.NEXT.s.c", b"1", "r")
+    assert link.read().message.subject == "a"
+    broker.publish(link, ack, b"+ACK", "r")
+    assert link.read().message.data == b""

@@ -7,10 +7,12 @@ import pytest
 import trio
 from trio.testing import MockClock
 
-from sie.testing.cluster.catalogue import OTHER, SMALL, CatalogueFolders
+from sie.testing.cluster.catalogue import ADDED, OTHER, SIDE, SMALL, CatalogueFolders
 from sie.testing.cluster.client import Ask
 from sie.testing.cluster.cluster import Cluster, Topology, open_cluster
+from sie.testing.cluster.writes import Write
 from sie.testing.simulation.clients import Clients
+from sie.testing.simulation.writers import Writers
 
 
 @pytest.fixture(scope="module")
@@ -74,5 +76,52 @@ def test_a_client_that_leaves_leaves_nothing_behind(folders: CatalogueFolders) -
         await trio.sleep(2)
         assert (await cluster.health(cluster.gateway(0)))["in flight"] == 0
         assert await cluster.wait_until(lambda: not any(cluster.unrest()), 30)
+
+    play(folders, Topology(), act)
+
+
+def test_a_write_reaches_every_gateway_at_once_and_is_served(folders: CatalogueFolders) -> None:
+    async def act(cluster: Cluster) -> None:
+        clients, writers = Clients(cluster), Writers(cluster)
+        assert (await writers.write(Write("post", ADDED)))[0] == "done"
+        await trio.sleep(5)
+        assert [await clients.ask(Ask(number, ADDED, 1)) for number in (0, 1)] == ["answered"] * 2
+
+    play(folders, Topology(gateways=2), act)
+
+
+def test_a_write_that_was_acknowledged_outlives_the_process(folders: CatalogueFolders) -> None:
+    async def act(cluster: Cluster) -> None:
+        writers = Writers(cluster)
+        assert (await writers.write(Write("post", SIDE)))[0] == "done"
+        await cluster.config.process.kill()
+        cluster.start(cluster.config)
+        await trio.sleep(1)
+        assert await cluster.read_authority()
+        assert "w1" in cluster.config.exported.profiles[SIDE]
+
+    play(folders, Topology(), act)
+
+
+def test_a_process_that_dies_in_a_call_to_the_disk_comes_back(folders: CatalogueFolders) -> None:
+    async def act(cluster: Cluster) -> None:
+        writers = Writers(cluster)
+        cluster.config.commits.append("dies after")
+        assert (await writers.write(Write("post", SIDE)))[0] == "lost"
+        await trio.sleep(5)
+        assert await cluster.read_authority()
+        assert cluster.config.exported.epoch == cluster.rules.history.epoch == 1
+
+    play(folders, Topology(), act)
+
+
+def test_a_rival_and_its_elder_never_share_an_epoch(folders: CatalogueFolders) -> None:
+    async def act(cluster: Cluster) -> None:
+        writers = Writers(cluster)
+        cluster.start(cluster.rival)
+        await trio.sleep(1)
+        endings = [(await writers.write(Write("post", SIDE, config=number)))[0] for number in (0, 1, 1, 0, 0)]
+        assert endings == ["done", "refused", "done", "refused", "done"]
+        assert [commit.epoch for commit in cluster.rules.history.commits] == [1, 2, 3]
 
     play(folders, Topology(), act)

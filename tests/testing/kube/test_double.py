@@ -5,11 +5,12 @@ from collections.abc import AsyncIterator, Mapping
 
 import httpx2
 import pytest
+import trio
 from trio.testing import MockClock
 
 from sie.testing.kube.contract import config_map, lease
 from sie.testing.kube.double import KubeDouble
-from sie.testing.kube.faults import Refuse
+from sie.testing.kube.faults import Delay, Refuse
 from sie.testing.kube.resources import CONFIG_MAPS, LEASES, Document
 from sie.testing.kube.served import open_kube_double
 from sie.testing.kube.shaping import text_of
@@ -193,6 +194,36 @@ async def test_bookmarks_come_where_they_are_asked_for(
     assert len(with_none) == 1
     told = (await http.get(MAPS, params=query | {"allowWatchBookmarks": "true"})).text.splitlines()
     assert [json.loads(line)["type"] for line in told] == ["ADDED", *["BOOKMARK"] * 4]
+
+
+async def test_a_watch_from_before_the_compaction_is_expired_from_the_start(
+    http: httpx2.AsyncClient, double: KubeDouble
+) -> None:
+    for number in range(3):
+        double.model.create(CONFIG_MAPS, "default", config_map(f"m{number}"))
+    double.model.compact(keep=1)
+    query = {"watch": "1", "timeoutSeconds": "0"}
+    refused(await http.get(MAPS, params=query | {"resourceVersion": "8"}), 410, "Expired")
+    kept = await http.get(MAPS, params=query | {"resourceVersion": "9"})
+    assert [text_of(json.loads(line)["object"], "name") for line in kept.text.splitlines()] == ["m2"]
+
+
+async def test_what_happens_before_a_slow_watch_begins_is_told_at_once(
+    http: httpx2.AsyncClient, double: KubeDouble, autojump_clock: MockClock
+) -> None:
+    double.faults.add(Delay(5.0))
+    began, told_at = trio.current_time(), 0.0
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(_created_after_a_second, double)
+        async with http.stream("GET", MAPS, params={"watch": "1", "timeoutSeconds": "20"}) as response:
+            async for _ in response.aiter_raw():
+                told_at = told_at or trio.current_time()
+    assert told_at == began + 5
+
+
+async def _created_after_a_second(double: KubeDouble) -> None:
+    await trio.sleep(1)
+    double.model.create(CONFIG_MAPS, "default", config_map("a"))
 
 
 @pytest.mark.parametrize(

@@ -41,11 +41,7 @@ def check_new(known: RegistrySnapshot, held: Config, incoming: Config) -> Wrong 
         wrong = _check_profile(name, leads_to_adapter=leads)
         if wrong is not None:
             return wrong
-    return (
-        _check_adapters(known, merged, offered)
-        or _check_same_pool(held, incoming)
-        or _check_bundles(known, held, incoming, merged)
-    )
+    return _check_adapters(known, merged, offered) or _check_same_pool(held, incoming)
 
 
 def check_replacement(known: RegistrySnapshot, incoming: Config) -> Wrong | None:
@@ -98,8 +94,9 @@ def _check_same_pool(held: Config, incoming: Config) -> Wrong | None:
     return Wrong((words,))
 
 
-def _check_bundles(known: RegistrySnapshot, held: Config, incoming: Config, merged: Mapping[str, Json]) -> Wrong | None:
-    """What no bundle serves, nobody could ever be routed to."""
+def check_reach(known: RegistrySnapshot, held: Config, incoming: Config) -> Wrong | None:
+    """What no bundle serves, nobody could ever be routed to. Asked of an append that contradicts nothing."""
+    merged = {**profiles_of(held), **profiles_of(incoming)}
     created = [name for name in profiles_of(incoming) if name not in profiles_of(held)]
     modules = {path.partition(":")[0] for name in merged if (path := _adapter(merged, name)) is not None}
     if not created or modules & _adapters(known):

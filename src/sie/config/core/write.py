@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 import attrs
 
 from sie.config.core.catalog import Catalog, Config, StoredModel, parse_config
-from sie.config.core.checks import Wrong, check_new, check_replacement, with_canonical_pool
+from sie.config.core.checks import Wrong, check_new, check_reach, check_replacement, with_canonical_pool
 from sie.config.core.merge import PROFILES, Conflict, Merged, append, is_same, profiles_of
 from sie.domain.ids import DEFAULT_POOL, BundleName, ModelId, ProfileName
 from sie.domain.model import Model
@@ -78,6 +78,9 @@ def plan_append(catalog: Catalog, stored_text: str | None, incoming: Config) -> 
     for merged in (served, kept):
         if isinstance(merged, Conflict):
             return Conflicting(merged)
+    wrong = check_reach(catalog.snapshot, there, incoming)
+    if wrong is not None:
+        return Invalid(wrong.reasons)
     assert isinstance(served, Merged)
     assert isinstance(kept, Merged)
     if not served.created:

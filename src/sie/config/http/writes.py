@@ -78,6 +78,9 @@ async def replace(writes: Writes, request: Request) -> Reply:
 
 async def delete(writes: Writes, request: Request) -> Reply:
     audited, model = Audited(request, "config.delete_model"), ids.model_id(request.params["model_id"])
+    if writes.writer.store is None:
+        words = "Without a config store there is nothing that could be deleted"
+        return Refusal(ErrorCode.CONFIG_STORE_REQUIRED, words).reply()
     return await writes.once.run(
         request.headers.get("idempotency-key"),
         fingerprint("DELETE", model, b""),
@@ -105,7 +108,9 @@ async def _replace(writes: Writes, audited: Audited, model: ModelId) -> Reply:
     config = await _config_of(writes, audited.request.body)
     if isinstance(config, Reply):
         return config
-    named = config.get("sie_id") or model
+    named = str(config.get("sie_id", model))
+    if not named:
+        return invalid_model_id(ids.InvalidId("sie_id", named, "must not be empty"))
     if named != model:
         words = f"The body's sie_id {named!r} is not the path's {model!r}"
         return Refusal(ErrorCode.CONFIG_MODEL_ID_MISMATCH, words).reply()
@@ -114,9 +119,6 @@ async def _replace(writes: Writes, audited: Audited, model: ModelId) -> Reply:
 
 
 async def _delete(writes: Writes, audited: Audited, model: ModelId) -> Reply:
-    if writes.writer.store is None:
-        words = "Without a config store there is nothing that could be deleted"
-        return Refusal(ErrorCode.CONFIG_STORE_REQUIRED, words).reply()
     tell = partial(answers.deleted, model, writes.writer.state.epoch)
     return await _write(writes, audited, model, partial(_decide_delete, model), tell)
 

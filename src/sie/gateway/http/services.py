@@ -14,10 +14,13 @@ from sie.domain.registry import ModelRegistry
 from sie.domain.worker import WorkerStatus
 from sie.gateway.core.catalogue import Traffic, health
 from sie.gateway.core.fleet import Fleet
+from sie.gateway.core.pool_rules import PoolRules
+from sie.gateway.core.pool_view import PoolView
 from sie.gateway.core.rate import Rate
 from sie.gateway.core.replica import Replica
 from sie.gateway.dispatch.pending import Pending
 from sie.gateway.dispatch.publisher import Publisher
+from sie.gateway.pools.api import PoolStore
 from sie.runtime.world import Machine
 
 
@@ -31,6 +34,15 @@ class StreamDefaults:
 
 
 @attrs.frozen
+class Pools:
+    """Read from the view and changed in the store, which tells the view."""
+
+    view: PoolView
+    store: PoolStore
+    rules: PoolRules
+
+
+@attrs.frozen
 class Services:
     machine: Machine
     router: RouterId
@@ -41,6 +53,7 @@ class Services:
     publisher: Publisher
     streams: StreamDefaults
     request_timeout_s: float
+    pools: Pools
     rate: Rate = attrs.field(factory=Rate)
 
     @property

@@ -15,7 +15,7 @@ import trio
 from sie.authority.client import Authority, AuthorityError
 from sie.authority.snapshot import Assembled, assemble
 from sie.domain.bundle import Bundle
-from sie.domain.convergence import Reading
+from sie.domain.convergence import InSync, Reading, decide_poll
 from sie.domain.hash_form import HashForm
 from sie.domain.registry import RegistrySnapshot
 from sie.gateway.core.replica import Replica
@@ -82,9 +82,11 @@ async def catch_up(syncing: Syncing, authority: Authority, *, may_step_back: boo
     async with syncing.turn:
         began = trio.current_time()
         remote = reading_of(await authority.read_epoch())
+        if replica.bootstrap.done and isinstance(decide_poll(replica.reading, remote), InSync):
+            return  # whoever had the turn before has done it
         bundles, exports = await authority.read_bundles(), [await authority.read_export()]
         exported, held = exports[0].epoch, [replica.registry.snapshot]
-        build: Callable[[], Assembled] = partial(_build, bundles, exports, held[0], syncing.form)
+        build: Callable[[], Assembled] = partial(_build, bundles, exports, held, syncing.form)
         assembled = await syncing.build_in_thread(build)
         if assembled.failed:
             replica.install_partly(assembled.snapshot)
@@ -98,11 +100,13 @@ async def catch_up(syncing: Syncing, authority: Authority, *, may_step_back: boo
 
 
 def _build(
-    bundles: tuple[Bundle, ...], exports: list[ExportReply], before: RegistrySnapshot, form: HashForm
+    bundles: tuple[Bundle, ...], exports: list[ExportReply], held: list[RegistrySnapshot], form: HashForm
 ) -> Assembled:
-    """In a thread. Takes the export out of the list, and lets go of it there: thousands of documents take their time."""
+    """In a thread. The lists have one thing each: the export is taken out, and let go of here rather than in the loop,
+    since thousands of documents take their time; of the snapshot, nobody keeps what must be let go of later.
+    """
     export = exports.pop()
-    assembled = assemble(bundles, export, before, form)
+    assembled = assemble(bundles, export, held[0], form)
     rows = list(export.models)
     del export
     let_go(rows)

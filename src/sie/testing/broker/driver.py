@@ -34,6 +34,7 @@ from sie.testing.broker.words import (
     advisory_in_words,
     answer_in_words,
     arrival_in_words,
+    by_consumer,
     call_in_words,
     in_any_order,
 )
@@ -241,8 +242,9 @@ class Driver:
         """No pull stays open beyond it: to what would fall due in it, nobody listens."""
         await self._stays.aclose()
         await trio.sleep(LAPSE_S)
-        self.acks += [message.reply for message in self.stayed if decode_delivery(message) is not None]
-        arrived = in_any_order([arrival_in_words(message, self.prefix) for message in self.stayed])
+        stayed = by_consumer(self.stayed)
+        self.acks += [message.reply for message in stayed if decode_delivery(message) is not None]
+        arrived = in_any_order([arrival_in_words(message, self.prefix) for message in stayed])
         heard = {" ".join(who): subjects for who, subjects in sorted(self.heard.items())}
         self.stayed.clear()
         self.heard.clear()

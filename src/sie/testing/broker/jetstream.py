@@ -33,6 +33,8 @@ _ENCODER = json.JSONEncoder(separators=(",", ":"))
 _DELAY = re.compile(rb'-NAK\s*\{\s*"delay"\s*:\s*(\d+)\s*\}')
 
 Action = Literal["", "create", "update"]
+AckHeard = Literal["by nobody", "ignored", "taken"]
+"""What is ignored gets no answer."""
 
 
 @attrs.define(eq=False)
@@ -156,14 +158,13 @@ class JetStream:
             consumer.pull(read_pull(data), reply)
         return True
 
-    def on_ack(self, subject: str, word: bytes) -> bool:
-        """`$JS.ACK.{stream}.{consumer}.{deliveries}.{stream_seq}.{consumer_seq}.{time}.{pending}`. False: nobody."""
+    def on_ack(self, subject: str, word: bytes) -> AckHeard:
+        """`$JS.ACK.{stream}.{consumer}.{deliveries}.{stream_seq}.{consumer_seq}.{time}.{pending}`."""
         stream, name, _, seq, consumer_seq, *_ = subject.removeprefix(ACK).split(".")
         consumer = self.consumers.get(stream, {}).get(name)
         if consumer is None:
-            return False
-        self._judge(consumer, word, int(seq), int(consumer_seq))
-        return True
+            return "by nobody"
+        return "taken" if self._judge(consumer, word, int(seq), int(consumer_seq)) else "ignored"
 
     def shut_down(self) -> None:
         for found in self.consumers.values():
@@ -186,15 +187,19 @@ class JetStream:
         stream.drop_exceeding()
         self.agenda.run_until(self.agenda.now_s)
 
-    def _judge(self, consumer: Consumer, word: bytes, seq: int, consumer_seq: int) -> None:
+    def _judge(self, consumer: Consumer, word: bytes, seq: int, consumer_seq: int) -> bool:
+        """False: it ends a delivery that this consumer has not made; one of its name before it may have."""
         if word in (b"", b"+ACK", b"+OK") or word.startswith(b"+TERM"):
-            if consumer.ack(seq) and consumer.stream.config.is_work_queue:
+            if not consumer.ack(seq):
+                return False
+            if consumer.stream.config.is_work_queue:
                 self._release(consumer, seq)
         elif word.startswith(b"-NAK"):
             delay = _DELAY.fullmatch(word)
             consumer.nak(seq, consumer_seq, int(delay[1]) / NS_PER_S if delay else 0.0)
         elif word == b"+WPI":
             consumer.progress(seq)
+        return True
 
     def _release(self, consumer: Consumer, seq: int) -> None:
         """Acked by one consumer, a work queue's message leaves, unless another one came to want it meanwhile."""

@@ -200,10 +200,10 @@ class Broker:
         return True
 
     def _on_ack(self, message: Message) -> bool:
-        listened = self.jetstream.on_ack(message.subject, message.data)
-        if listened and message.reply:
+        heard = self.jetstream.on_ack(message.subject, message.data)
+        if heard == "taken" and message.reply:
             self.send(message.reply, Message(message.reply, b""))
-        return listened
+        return heard != "by nobody"
 
     def _forget(self, link: Link, number: int) -> None:
         self.silenced += 1

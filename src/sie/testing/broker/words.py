@@ -40,6 +40,13 @@ def arrival_in_words(message: Message, prefix: str) -> str:
     return f"{subject} {delivery.stream_seq} try {tried} before {left_over} {len(message.data)}"
 
 
+def by_consumer(messages: Sequence[Message]) -> list[Message]:
+    """What came by itself: consumers deliver side by side, so only of one and the same is the order any rule."""
+    deliveries = [message for message in messages if decode_delivery(message) is not None]
+    in_order = iter(sorted(deliveries, key=_consumer))
+    return [message if decode_delivery(message) is None else next(in_order) for message in messages]
+
+
 def in_any_order(arrived: Sequence[str]) -> list[str]:
     """A server that ends tells each reply subject of it last, in the order of a map; all else stays as it came."""
     ends = sorted(words for words in arrived if words.startswith(SHUTDOWN))
@@ -56,6 +63,11 @@ def as_json(message: Message) -> Json:
         return {}
     found = json.loads(message.data)
     return found if isinstance(found, dict) else {}
+
+
+def _consumer(delivered: Message) -> str:
+    """`$JS.ACK.{stream}.{consumer}.…`"""
+    return delivered.reply.split(".")[3]
 
 
 def _sorted(found: Json) -> str:

@@ -19,8 +19,8 @@ EPOCH_PATH = "/v1/configs/epoch"
 
 @attrs.define(eq=False)
 class AuthorityLink:
-    """The way to the config service. The next `errors` calls get a 500, the next `spoiled` exports have a row that
-    nobody can read; every call takes `delay_s` longer, and none arrives while it is `away`.
+    """The way to the config service. The next `errors` calls get a 500, and so do the next `export_errors` exports; the
+    next `spoiled` ones have rows that nobody can read. Calls take `delay_s` longer; none arrives while it is `away`.
 
     `read` is the export that was last read to its end, at `read_s`, after the epoch was asked for at `covered_s`.
     `is_partial`: one with a spoiled row has come since.
@@ -36,6 +36,7 @@ class AuthorityLink:
     """Each lane hash that was read, and until when it was the newest; the present one for ever."""
     is_partial: bool = False
     errors: int = 0
+    export_errors: int = 0
     spoiled: int = 0
     delay_s: float = 0.0
     away: bool = False
@@ -59,7 +60,7 @@ class AuthorityLink:
         self.read, self.read_s, self.exports, self.is_partial = NOTHING, float("-inf"), 0, False
 
     def heal(self) -> None:
-        self.errors = self.spoiled = 0
+        self.errors = self.export_errors = self.spoiled = 0
         self.away = False
         self.slow_down(0.0)
 
@@ -79,13 +80,19 @@ class AuthorityLink:
         await trio.sleep(self.delay_s)
         if self.away:
             raise ConnectionLost("the config service is away")
-        if self.errors:
-            self.errors -= 1
+        if self._fails(path):
             return Answer(500, {}, b"")
         answer = await self.server.request(Call("GET", path))
         if answer.status != 200 or path != EXPORT_PATH:
             return answer
         return self._export(answer)
+
+    def _fails(self, path: str) -> bool:
+        if path == EXPORT_PATH and self.export_errors:
+            self.export_errors -= 1
+            return True
+        self.errors -= (fails := self.errors > 0)
+        return fails
 
     def _export(self, answer: Answer) -> Answer:
         exported = self.on_export(answer.body)
@@ -103,9 +110,11 @@ class AuthorityLink:
 
 
 def _spoiled(body: bytes) -> bytes:
-    """The last row holds a document that is none: one of a newer version, say."""
+    """The last row, and all that were written, hold documents that are none: of a newer version, say."""
     told = json.loads(body)
-    told["models"][-1]["model_config"] = {"sie_id": told["models"][-1]["model_id"], "profiles": [7]}
+    for row in told["models"]:
+        if row["source"] == "api" or row is told["models"][-1]:
+            row["model_config"] = {"sie_id": row["model_id"], "profiles": [7]}
     return json.dumps(told).encode()
 
 

@@ -194,6 +194,7 @@ class Cluster:
             worker.device.heal()
         for config in (self.config, self.rival):
             config.calls.clear()
+            config.commits.clear()
             config.slowness_s = 0.0
         self._heal_disk()
 

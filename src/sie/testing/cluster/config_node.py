@@ -13,6 +13,7 @@ import trio
 
 from sie.bus.api import Message
 from sie.config.app import World, run
+from sie.config.core.head import HEAD
 from sie.config.settings import ConfigSettings
 from sie.runtime.world import Machine
 from sie.storage.backend import Backend, Named, Versioned
@@ -31,9 +32,9 @@ T = TypeVar("T")
 
 @attrs.define(eq=False)
 class ConfigNode:
-    """`calls` is how the next calls to the disk go; each takes `slowness_s`. `on_death` is told when one was the last.
+    """`calls` is how the next calls to the disk go, `commits` how those go that commit; each takes `slowness_s`.
 
-    `exported` is what was last read here, by anyone.
+    `on_death` is told when one was the last. `exported` is what was last read here, by anyone.
     """
 
     name: str
@@ -43,6 +44,7 @@ class ConfigNode:
     on_death: Callable[["ConfigNode"], None]
     edition: int = 1
     calls: deque[How] = attrs.field(factory=deque)
+    commits: deque[How] = attrs.field(factory=deque)
     slowness_s: float = 0.0
     exported: Exported = NOTHING
     server: AppServer = attrs.field(factory=AppServer)
@@ -128,6 +130,8 @@ class WatchedMount:
         return self.mount.read_folder(prefix)
 
     def compare_and_swap(self, name: str, text: str, version: str | None) -> str:
+        if name == HEAD and self.node.commits:
+            self.node.calls.appendleft(self.node.commits.popleft())
         try:
             return self.mount.compare_and_swap(name, text, version)
         finally:

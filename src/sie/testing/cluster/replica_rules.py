@@ -73,8 +73,9 @@ class ReplicaRules:
                     self.violate(f"{facts.name} holds {what}, it was committed at {sorted(epochs)}")
 
     def _check_epoch(self, facts: GatewayFacts, shown: Shown) -> None:
-        """The write that has the epoch at which it stands is in what it holds."""
-        told = [c for c in self.history.all if c.epoch == shown.epoch and c.text is not None]
-        if shown.epoch > facts.link.read.epoch and not any(c.marks <= shown.profiles.get(c.model, set()) for c in told):
+        """The write that has the epoch at which it stands is in what it holds, if it was no removal."""
+        told = [c for c in self.history.all if c.epoch == shown.epoch]
+        is_there = any(c.marks <= shown.profiles.get(c.model, frozenset()) for c in told)
+        if shown.epoch > facts.link.read.epoch and not is_there:
             models = sorted({c.model for c in told})
             self.violate(f"{facts.name} stands at epoch {shown.epoch} without its write, of {models}")

@@ -110,5 +110,5 @@ class StoreRules:
 
 
 def _is_of(told: ConfigNotification, commit: Commit, life: str) -> bool:
-    same = (told.epoch, told.model_id, told.model_config) == (commit.epoch, commit.model, commit.text)
+    same = (told.epoch, told.model_id, told.model_config) == (commit.epoch, commit.model, commit.text or "")
     return same and commit.by == life

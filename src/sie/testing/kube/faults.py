@@ -31,7 +31,7 @@ class Hang:
 
 @attrs.frozen
 class LoseAnswer:
-    """The request has its effect, and the connection ends before the answer."""
+    """The request has its effect, and the connection ends before the answer. Over a port Hypercorn says 500 instead."""
 
 
 @attrs.frozen

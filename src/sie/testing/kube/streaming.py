@@ -54,8 +54,8 @@ class Stream:
 
     async def run(self, send: Send) -> None:
         ends_at = trio.current_time() + self.watching.timeout_s
-        revision = self.watching.revision
         await self._send(send, self.watching.first)
+        revision = await self._news(send, self.watching.revision, marked=False)  # of before this was woken by changes
         while not await self._waited(ends_at):
             revision = await self._news(send, revision, marked=not self._wake.is_set())
         if self._ending == "expire":
@@ -68,8 +68,9 @@ class Stream:
     async def _waited(self, ends_at: float) -> bool:
         """For a change, or until a bookmark is due; whether the watch is at its end."""
         due = trio.current_time() + self.bookmark_s
-        with trio.CancelScope(deadline=min(due, ends_at)):
-            await self._wake.wait()
+        if not self._ending:
+            with trio.CancelScope(deadline=min(due, ends_at)):
+                await self._wake.wait()
         while self.muted:
             await trio.sleep_forever()
         return bool(self._ending) or trio.current_time() >= ends_at

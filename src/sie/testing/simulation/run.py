@@ -19,8 +19,9 @@ from sie.testing.cluster.writes import Read, Write
 from sie.testing.simulation.clients import Clients
 from sie.testing.simulation.rest import come_to_rest
 from sie.testing.simulation.scheduling import seed_scheduler
-from sie.testing.simulation.script import Script, Step, Wait
+from sie.testing.simulation.script import Script, Step
 from sie.testing.simulation.states import Coverage
+from sie.testing.simulation.steps import Wait
 from sie.testing.simulation.watch import Watch
 from sie.testing.simulation.writers import Writers
 

@@ -17,13 +17,9 @@ from sie.testing.cluster.client import Ask, Shape
 from sie.testing.cluster.cluster import Topology
 from sie.testing.cluster.writes import Read, Write
 from sie.testing.faults_kind import Fault
+from sie.testing.simulation.scenes import scenes
+from sie.testing.simulation.steps import Wait
 from sie.wire.converters import EXACT, WireError, structure
-
-
-@attrs.frozen
-class Wait:
-    for_s: float
-
 
 BURSTS = (1, 2, 4, 8, 32)
 """Clients at once: the largest fills what a worker may hold within a few steps."""
@@ -83,13 +79,27 @@ def steps() -> SearchStrategy[Step]:
     return st.sampled_from(range(len(kinds))).flatmap(kinds.__getitem__)
 
 
+def parts() -> SearchStrategy[tuple[Step, ...]]:
+    """One in twenty is a whole scene."""
+    alone = steps().map(_alone)
+    return st.sampled_from(range(20)).flatmap(lambda number: alone if number else scenes())
+
+
+def _joined(listed: list[tuple[Step, ...]]) -> tuple[Step, ...]:
+    return tuple(step for part in listed for step in part)
+
+
+def _alone(step: Step) -> tuple[Step, ...]:
+    return (step,)
+
+
 def topologies() -> SearchStrategy[Topology]:
     gateways = st.sampled_from((1, 1, 2, 2, 3, 5))
     return st.builds(Topology, gateways, st.integers(1, 2), st.sampled_from(("memory", "file")))
 
 
-def scripts(max_steps: int, *, min_steps: int = 0) -> SearchStrategy[Script]:
-    listed = st.lists(steps(), min_size=min_steps, max_size=max_steps).map(tuple)
+def scripts(max_parts: int, *, min_parts: int = 0) -> SearchStrategy[Script]:
+    listed = st.lists(parts(), min_size=min_parts, max_size=max_parts).map(_joined)
     return st.builds(Script, st.integers(0, 2**16), topologies(), listed)
 
 

@@ -12,9 +12,9 @@ from sie.testing.cluster.catalogue import CatalogueFolders
 from sie.testing.simulation.run import Report, run_script
 from sie.testing.simulation.script import Script, scripts
 
-MAX_STEPS = 50
-MIN_STEPS = 25
-SCRIPTS = scripts(MAX_STEPS, min_steps=MIN_STEPS)
+MAX_PARTS = 45
+MIN_PARTS = 20
+SCRIPTS = scripts(MAX_PARTS, min_parts=MIN_PARTS)
 
 
 @attrs.define

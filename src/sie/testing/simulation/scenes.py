@@ -1,0 +1,98 @@
+"""Steps that belong together: what hurts only in a certain order is drawn in that order, and shrinks like any.
+
+A write while its disk fails, a key that is used again after its write was undone, deltas while an export is read.
+"""
+
+from hypothesis import strategies as st
+from hypothesis.strategies import SearchStrategy
+
+from sie.testing.cluster.catalogue import ASIDE, SIDE, SIDE_TOO
+from sie.testing.cluster.writes import Read, Verb, Write
+from sie.testing.faults_config import DiskAnswerLost, DiskLate, DiskSlow, PowerCut, RivalWrites, StoreRolledBack
+from sie.testing.faults_convergence import AuthorityAway, DeltasLost, DeltasReordered, ExportFails, ExportSpoiled
+from sie.testing.faults_kind import Fault
+from sie.testing.faults_serving import AuthoritySlow
+from sie.testing.simulation.steps import Wait
+
+Step = Write | Read | Wait | Fault
+Scene = tuple[Step, ...]
+
+MODELS = (SIDE, SIDE_TOO, ASIDE)
+
+
+def head_is_unclear(model: str, fault: Fault, verb: Verb) -> Scene:
+    """The second of three writes is the one whose outcome the store does not tell at once."""
+    return (Write("post", model), Wait(0.1), fault, Write(verb, model), Wait(20.0), Write("post", model))
+
+
+def power_fails(model: str, down_s: float) -> Scene:
+    unclear = DiskAnswerLost(0, 0, "unsynced")
+    return (Write("post", model), unclear, Write("post", model), PowerCut(down_s), Wait(7.0), Read("export"))
+
+
+def key_again(model: str, key: int, clients: int) -> Scene:
+    """Its write was done, and then undone by another's."""
+    keyed = Write("post", model, key=key, clients=clients)
+    return (keyed, Wait(0.1), Write("delete", model), Wait(0.1), keyed, Write("put", model), Wait(0.1), keyed)
+
+
+def rivals_write(model: str, for_s: float) -> Scene:
+    mine, theirs = Write("post", model), Write("post", model, config=1)
+    return (RivalWrites(for_s), Wait(1.0), mine, Wait(0.1), theirs, Wait(0.1), theirs, mine, Wait(0.1), mine)
+
+
+def export_within_a_write(model: str, verb: Verb) -> Scene:
+    """Each call to the disk takes half a second, and a write has several."""
+    reads = (Read("export"), Wait(0.1)) * 5
+    return (DiskSlow(0.5, 10.0), Write(verb, model), Wait(1.0), *reads)
+
+
+def delta_within_a_catch_up(gateway: int, by_s: float) -> Scene:
+    """The second delta tells that one was missed; the third comes while the export is read."""
+    missed, write = Write("post", SIDE), Write("post", SIDE_TOO)
+    looks = (Wait(0.1), Read("replica", gateway)) * 3
+    begun = (DeltasLost(gateway, 1), AuthoritySlow(gateway, by_s, 10.0), missed, Wait(0.1), write)
+    return (*begun, Wait(1.0), write, Wait(0.1), write, Wait(1.0), *looks, Wait(1.0), *looks)
+
+
+def refused_delta(model: str, gateway: int) -> Scene:
+    away, replaced = AuthorityAway(gateway, 8.0), Write("put", model, "conflict")
+    return (Write("put", model), Wait(1.0), away, replaced, Wait(0.1), Read("replica", gateway))
+
+
+def export_in_part(model: str, gateway: int, times: int) -> Scene:
+    lost = DeltasLost(gateway, 1)
+    return (Write("post", model), Wait(1.0), lost, ExportSpoiled(gateway, times), Write("put", model), Wait(20.0))
+
+
+def step_back_fails(model: str, gateway: int, times: int) -> Scene:
+    write, back = Write("post", model), StoreRolledBack(1)
+    looks = (Wait(7.0), Read("replica", gateway)) * 5
+    return (write, Wait(0.1), write, Wait(0.1), write, Wait(1.0), back, ExportFails(gateway, times), *looks)
+
+
+def out_of_order(model: str, gateway: int, count: int) -> Scene:
+    write = Write("post", model)
+    return (DeltasReordered(gateway, count), *(write, Wait(0.1)) * count, Read("replica", gateway))
+
+
+def scenes() -> SearchStrategy[Scene]:
+    models, gateways = st.sampled_from(MODELS), st.sampled_from((0, 0, 1))
+    verbs: SearchStrategy[Verb] = st.sampled_from(("post", "post", "put", "delete"))
+    unclear = st.sampled_from(("answer lost", "never", "unsynced"))
+    lost: SearchStrategy[Fault] = st.builds(DiskAnswerLost, st.just(0), st.just(0), unclear)
+    late: SearchStrategy[Fault] = st.builds(DiskLate, st.just(0), st.just(0), st.sampled_from((0.5, 8.0)))
+    kinds: tuple[SearchStrategy[Scene], ...] = (
+        st.builds(head_is_unclear, models, lost, verbs),
+        st.builds(head_is_unclear, models, late, verbs),
+        st.builds(power_fails, models, st.sampled_from((0.5, 8.0))),
+        st.builds(key_again, models, st.integers(1, 2), st.integers(1, 2)),
+        st.builds(rivals_write, models, st.sampled_from((2.0, 20.0))),
+        st.builds(export_within_a_write, models, verbs),
+        st.builds(delta_within_a_catch_up, gateways, st.sampled_from((0.3, 0.5))),
+        st.builds(refused_delta, models, gateways),
+        st.builds(export_in_part, models, gateways, st.integers(1, 2)),
+        st.builds(step_back_fails, models, gateways, st.integers(1, 2)),
+        st.builds(out_of_order, models, gateways, st.integers(2, 3)),
+    )
+    return st.sampled_from(range(len(kinds))).flatmap(kinds.__getitem__)
