@@ -1,6 +1,6 @@
 """What does a delta cost in a registry of thousands, and what does one cost that came before (`ci/bench convergence`)?
 
-In process, with real threads: from the delta's bytes until the replica holds its snapshot, reading its document included.
+In process, with real threads: from the delta's bytes until the replica holds its snapshot, its document read meanwhile.
 """
 
 import statistics

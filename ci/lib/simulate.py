@@ -1,8 +1,9 @@
 """Run the whole cluster with faults, in simulation, on every core: `ci/simulate --seconds 60`, or `--replay FILE`.
 
 Prints JSON lines, one every ten seconds and one at the end: what was run, how often each fault was injected, how
-requests and writes ended, which states and transitions were seen. A failure is shrunk and written to a file that `--replay` runs
-again. `--mutants` runs the seeded bugs and prints the steps until each was caught, for several seeds and on average.
+requests and writes ended, which states and transitions were seen. A failure is shrunk and written to a file that
+`--replay` runs again. `--mutants` runs the seeded bugs and prints the steps until each was caught, for several seeds
+and on average.
 The exit status is 1 when a rule was broken, or when a seeded bug was not caught within 2,000 steps on average.
 """
 

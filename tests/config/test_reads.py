@@ -158,3 +158,18 @@ def test_the_installed_catalogue_is_served_by_default() -> None:
     assert loaded.catalog.problems == ()
     assert "sentence-transformers/all-MiniLM-L6-v2" in loaded.catalog.models
     json.dumps(loaded.catalog.models[next(iter(loaded.catalog.models))].config)
+
+
+@pytest.mark.parametrize(
+    ("asked", "profiles"),
+    [("acme/m", ["default", "fast"]), ("ACME/M", []), ("acme/m:fast", ["default"]), ("ACME/m:FAST", ["default"])],
+)
+async def test_a_spec_resolves_with_its_spelling_echoed(folder: Path, asked: str, profiles: list[str]) -> None:
+    async with open_config(folder) as client:
+        found = (await client.post("/v1/configs/resolve", json={"model": f"Alpha:/{asked}"})).json()
+    assert found == {
+        "model": asked,
+        "resolved_bundle": "alpha",
+        "compatible_bundles": ["alpha"],
+        "profiles": profiles,
+    }

@@ -1,8 +1,13 @@
-"""The gateway's settings (§13): tokens from the environment or from files, never shown."""
+"""The gateway's settings (§13): tokens from the environment or from files, never shown; what was deployed, checked."""
 
 from collections.abc import Mapping
 from pathlib import Path
 
+import pytest
+from click.testing import CliRunner
+
+from sie.gateway.__main__ import main
+from sie.gateway.app import pool_rules_of
 from sie.gateway.settings import GatewaySettings
 from sie.runtime.settings import Resolved, Sources, resolve
 
@@ -39,3 +44,35 @@ def test_workers_are_named_by_flag_one_at_a_time() -> None:
     found = resolved({"SIE_GATEWAY_WORKERS": "http://a:1"}, workers=("http://b:1", "http://c:1"))
     assert found.settings.workers == ("http://b:1", "http://c:1")
     assert resolved({"SIE_GATEWAY_HEALTH_MODE": "ws"}).settings.health_mode == "ws"
+
+
+@pytest.mark.parametrize(
+    ("environ", "told"),
+    [
+        ({"SIE_GATEWAY_CONFIGURED_GPUS": "l4,a.b"}, "SIE_GATEWAY_CONFIGURED_GPUS must be 1 to 63 letters"),
+        ({"SIE_GATEWAY_STATIC_QUEUE_POOLS": "_default"}, "SIE_GATEWAY_STATIC_QUEUE_POOLS must be 1 to 63 letters"),
+        ({"SIE_GATEWAY_CONFIGURED_PHYSICAL_LANES": "default/l4"}, "must list lanes as pool/profile/bundle, not"),
+        ({"SIE_GATEWAY_CONFIGURED_PHYSICAL_LANES": "default//b"}, "profile must be 1 to 63 letters"),
+        ({"SIE_GATEWAY_CONFIGURED_PHYSICAL_LANES": "a/b/c,A/b/c"}, "must list each lane once, and lists a/b/c again"),
+        (
+            {"SIE_GATEWAY_CONFIGURED_PHYSICAL_LANES": ",".join(f"default/p{n}/b" for n in range(1025))},
+            "SIE_GATEWAY_CONFIGURED_PHYSICAL_LANES must list at most 1024 lanes, not 1025",
+        ),
+    ],
+)
+def test_a_deployment_that_cannot_be_is_refused_at_start(environ: Mapping[str, str], told: str) -> None:
+    """The refusal names the variable, and the process says it instead of starting."""
+    refused = CliRunner().invoke(main, ["serve"], env={**environ, "SIE_NATS_URL": "nats://127.0.0.1:1"})
+    assert refused.exit_code == 2
+    assert told in " ".join(refused.output.split())
+
+
+def test_what_was_deployed_is_read_in_lower_case() -> None:
+    environ = {
+        "SIE_GATEWAY_CONFIGURED_GPUS": "L4, a100",
+        "SIE_GATEWAY_STATIC_QUEUE_POOLS": "Acme",
+        "SIE_GATEWAY_CONFIGURED_PHYSICAL_LANES": "Acme/L4/Default",
+    }
+    rules = pool_rules_of(resolved(environ).settings)
+    assert (rules.profiles, rules.queue_pools) == (("a100", "l4"), ("default", "acme"))
+    assert [str(lane) for lane in rules.lanes] == ["acme/l4/default"]

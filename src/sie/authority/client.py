@@ -24,6 +24,8 @@ T = TypeVar("T")
 
 CALL_TIMEOUT_S = 10.0
 """For a whole call; httpx2's own timeout is for each read, and so has no bound against a trickle."""
+SMALL_BYTES = 16 * 1024
+"""An answer of no more, as each poll's is, is read sooner than a thread would begin with it."""
 
 
 class AuthorityError(Exception):
@@ -59,8 +61,8 @@ async def open_http_authority(
     """`token` is sent as a bearer where there is one. Proxies of the environment never see it. Raises AuthorityError
     for an address that cannot be one.
 
-    `transport` stands in for the network, as an in-process ASGI application does. Answers are read by `run_in_thread`:
-    an export of many models takes a second of that.
+    `transport` stands in for the network, as an in-process ASGI application does. Large answers are read by
+    `run_in_thread`: an export of many models takes a second of that.
     """
     async with _client(base_url, token, transport) as client:
         yield _HttpAuthority(client, run_in_thread)
@@ -109,6 +111,7 @@ class _HttpAuthority:
                 async with self.client.stream("GET", path) as response:
                     response.raise_for_status()
                     parts = [part async for part in response.aiter_bytes()]
-            return await self.run_in_thread(partial(parse, parts))
+            run = in_place if sum(map(len, parts)) <= SMALL_BYTES else self.run_in_thread
+            return await run(partial(parse, parts))
         except (httpx2.HTTPError, trio.TooSlowError, ValueError, RecursionError) as error:
             raise AuthorityError(f"GET {path}: {str(error) or type(error).__name__}") from error

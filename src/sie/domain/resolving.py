@@ -52,13 +52,12 @@ def resolve(snapshot: RegistrySnapshot, asked: object) -> Resolved | Unresolved:
 
 
 def profiles_of(snapshot: RegistrySnapshot, serving_id: str) -> tuple[str, ...]:
-    """Told by exact spelling, as the published service does: a variant has the one that it is."""
+    """A model's own by its exact spelling, as the published service tells them; a variant has the one that it is."""
     model = snapshot.models.get(ModelId(serving_id))
     if model is not None:
         return tuple(sorted(model.profiles))
     name = snapshot.find(serving_id)
-    is_variant = name is not None and name.model.serving_id(name.profile) == serving_id
-    return (str(DEFAULT_PROFILE),) if is_variant else ()
+    return (str(DEFAULT_PROFILE),) if name is not None and name.profile != DEFAULT_PROFILE else ()
 
 
 def _resolve(snapshot: RegistrySnapshot, serving_id: str, bundle: str | None) -> Resolved | Unresolved:

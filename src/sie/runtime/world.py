@@ -47,8 +47,12 @@ class Machine:
 
 
 def real_machine(stop: trio.Event) -> Machine:
-    """For `__main__` modules. Ids come from the system's entropy. Threads give way to the loop after `SWITCH_S`."""
+    """For `__main__` modules. Ids come from the system's entropy. Threads give way to the loop after `SWITCH_S`.
+
+    What has been imported by now stays for good, and out of the garbage collector's rounds.
+    """
     sys.setswitchinterval(SWITCH_S)
+    gc.freeze()
     limiter = trio.CapacityLimiter(4)
 
     async def run_in_thread(work: Callable[[], T], /) -> T:
@@ -63,7 +67,10 @@ def real_machine(stop: trio.Event) -> Machine:
 def build_quietly(work: Callable[[], T]) -> T:
     """The garbage collector rests meanwhile, and what was built stays out of its later rounds: it stops every thread
     for as long as it walks, which over tens of thousands of new objects is a tenth of a second again and again.
+
+    One round comes before: garbage that was kept out with the rest would never be collected.
     """
+    gc.collect()
     gc.disable()
     try:
         built = work()

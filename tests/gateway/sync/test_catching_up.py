@@ -1,5 +1,6 @@
 """The first catching up and every later one (§4.1, §4.2): each row of the poll's table, and what never moves."""
 
+import weakref
 from random import Random
 
 import pytest
@@ -191,3 +192,23 @@ async def test_a_poll_can_be_asked_for_at_once(autojump_clock: MockClock) -> Non
         await trio.sleep(1)
         assert equal(syncing, authority)
         nursery.cancel_scope.cancel()
+
+
+async def test_whoever_waited_for_the_turn_fetches_nothing_that_has_been_fetched_meanwhile() -> None:
+    authority = ScriptedAuthority(4, {"m": text("m")})
+    syncing = await caught_up(authority)
+    authority.write("n", text("n"))
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(poll_once, syncing, authority)
+        nursery.start_soon(poll_once, syncing, authority)
+    assert equal(syncing, authority)
+    assert authority.calls.count("export") == 1
+
+
+async def test_the_snapshot_before_is_let_go_of() -> None:
+    authority = ScriptedAuthority(4, {"m": text("m")})
+    syncing = await caught_up(authority)
+    seen = weakref.ref(next(iter(syncing.replica.registry.snapshot.models.values())))
+    authority.write("n", text("n"))
+    await catch_up(syncing, authority)
+    assert seen() is None

@@ -185,3 +185,15 @@ async def test_what_cannot_wait_is_dropped_and_asked_for(autojump_clock: MockClo
         deltas.receive(told)
     assert syncing.replica.deltas == {"dropped": 1}
     assert await asks_for_a_poll(syncing)
+
+
+async def test_a_document_that_two_bundles_tell_of_is_read_once() -> None:
+    authority, syncing, deltas = await ready()
+    authority.write("n", text("n"))
+    await deltas.apply(authority.delta("n"))
+    model = deltas.last_read
+    await deltas.apply(authority.delta("n", bundle_id="beta"))
+    assert deltas.last_read is model
+    authority.write("o", text("o"))
+    await deltas.apply(authority.delta("o"))
+    assert syncing.replica.registry.snapshot == authority.snapshot

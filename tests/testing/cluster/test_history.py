@@ -1,4 +1,4 @@
-"""The history of a simulated store tells a commit from a seal, and a loss that a script made from one that it did not."""
+"""The history of a simulated store tells a commit from a seal, and a loss that a script made from another."""
 
 from sie.config.core.head import HEAD, Head, head_text
 from sie.config.core.write import Change

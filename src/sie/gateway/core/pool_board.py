@@ -67,6 +67,11 @@ class PoolBoard:
     _pools: dict[PoolName, tuple[_Share, ...]] = attrs.field(factory=dict, init=False)
     _claiming: dict[Selection, dict[PoolName, _Share]] = attrs.field(factory=dict, init=False)
 
+    @property
+    def is_blank(self) -> bool:
+        """No pool and no worker, and nothing kept of any that was."""
+        return not (self._pools or self._claiming or self._workers or self._said or len(self._rings))
+
     def assignment(self, pool: PoolName) -> Assignment:
         """Nobody for a pool that is not held."""
         shares = self._pools.get(pool)

@@ -1,4 +1,4 @@
-"""Who keeps the pools true while nobody asks (§16.3)? One task, which looks at the workers and ends leases that are over."""
+"""Who keeps the pools true while nobody asks (§16.3)? One task: it sees who works, and ends leases that are over."""
 
 import logging
 from collections.abc import Callable, Iterable

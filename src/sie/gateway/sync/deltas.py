@@ -32,7 +32,7 @@ class Deltas:
     trust: Trust
     _waiting: deque[bytes] = attrs.field(factory=deque, init=False)
     _arrived: trio.Event = attrs.field(factory=trio.Event, init=False)
-    _last: "Read | None" = attrs.field(default=None, init=False)
+    last_read: "Read | None" = attrs.field(default=None, init=False)
 
     def receive(self, message: Message) -> None:
         if len(self._waiting) < WAITING:
@@ -85,9 +85,9 @@ class Deltas:
         where it is none.
         """
         text = notification.model_config
-        if self._last is None or self._last.text != text:
-            self._last = Read(text, parse_model(text) if text.strip() else None)
-        return delta_of(notification, self._last.model)
+        if self.last_read is None or self.last_read.text != text:
+            self.last_read = Read(text, parse_model(text) if text.strip() else None)
+        return delta_of(notification, self.last_read.model)
 
     def _count(self, outcome: str) -> None:
         self.syncing.replica.deltas[outcome] += 1

@@ -4,8 +4,8 @@ what clients write over them.
 An edition is a set of changes to the first one: whoever reads it reads other models, bundles or pools, at no new epoch.
 """
 
-from collections.abc import Iterable
-from functools import lru_cache
+from collections.abc import Iterable, Mapping
+from functools import cache, lru_cache
 from pathlib import Path
 
 import attrs
@@ -67,7 +67,8 @@ def document(name: str, *marks: str, pool: str | None = None, adapter: str = _AD
     return text + "".join(f"  {mark}: {{extends: default, max_batch_tokens: 4}}\n" for mark in marks)
 
 
-def base_documents(edition: int) -> dict[str, str]:
+@cache
+def base_documents(edition: int) -> Mapping[str, str]:
     """By model."""
     found = {SMALL: document(SMALL), OTHER: document(OTHER)}
     found[SIDE] = document(SIDE, pool="aside" if changes(edition) & MOVED else None)

@@ -49,7 +49,10 @@ class Topology:
 
 
 class Cluster:
-    """Every process of it, and what is known of them from outside."""
+    """Every process of it, and what is known of them from outside.
+
+    `wanted_lane` is the hash of the workers' lane as the store and the present edition have it.
+    """
 
     def __init__(self, topology: Topology, seed: int, folders: CatalogueFolders, nursery: trio.Nursery) -> None:
         self.nursery = nursery
@@ -64,7 +67,7 @@ class Cluster:
         self.replica_rules = ReplicaRules(self.rules.history, self.ledger.violate)
         self.config = ConfigNode("config-0", around, folders, self.rules, self._revive_soon)
         self.rival = ConfigNode("config-1", around, folders, self.rules, self._bury)
-        self._lane = self.wanted_lane
+        self.wanted_lane = self._present_lane()
         self.gateways = tuple(GatewayNode(f"gateway-{n}", around, self.config) for n in range(topology.gateways))
         self.workers = tuple(WorkerNode(f"worker-{n}", around, self.config) for n in range(topology.workers))
 
@@ -93,16 +96,14 @@ class Cluster:
         """1 is the rival, a second process on the same store."""
         return self.rival if number % 2 else self.config
 
-    @property
-    def wanted_lane(self) -> str:
-        """The hash of the workers' lane as the store and the present edition have it."""
+    def _present_lane(self) -> str:
         documents = {**base_documents(self.config.edition), **self.rules.history.overlay}
         return lane_hash(frozenset(documents.values()))
 
     def on_change(self) -> None:
         """What the workers hold may be old from now on."""
-        if self.wanted_lane != self._lane:
-            self._lane = self.wanted_lane
+        before, self.wanted_lane = self.wanted_lane, self._present_lane()
+        if self.wanted_lane != before:
             self.changed.begin()
 
     async def look_at(self, gateway: GatewayNode) -> None:
@@ -210,8 +211,8 @@ class Cluster:
             self.start(node)
 
     async def restart_stale(self) -> None:
-        """What an operator still has to do for workers, which read the catalogue once: start again what holds an old
-        one, or gave a model up for good. Gateways follow by themselves.
+        """What an operator still has to do: start again a worker that gave a model up for good. All follow the
+        authority by themselves.
         """
         for worker in self.workers:
             if not self.is_current(worker):

@@ -1,4 +1,4 @@
-"""Does every gateway equal the authority once nothing is wrong, without a restart? Is what was acknowledged kept?"""
+"""Does every replica equal the authority once nothing is wrong, without a restart? Is what was acknowledged kept?"""
 
 import trio
 
@@ -23,7 +23,7 @@ WRITE_TRIES = 3
 
 
 async def converged(cluster: Cluster) -> None:
-    """From the moment at which all gateways and the config service run: nobody is started again after that."""
+    """From the moment at which all processes run: nobody is started again after that."""
     cluster.start_crashed()
     if not await cluster.wait_until(lambda: all(node.process.runs for node in cluster.nodes), UP_LIMIT_S):
         cluster.ledger.violate("a process does not come up")
@@ -31,6 +31,12 @@ async def converged(cluster: Cluster) -> None:
     await _wait_for_registry(cluster)
     await trio.sleep(CONVERGE_S)
     await all_equal(cluster)
+    wanted = cluster.config.exported.lane_hash
+    for worker in cluster.workers:
+        if worker.link.lane_hash != wanted:
+            held = f"{worker.process.name} holds {worker.link.lane_hash:.8}"
+            cluster.ledger.violate(f"{held} of its lane, the authority {wanted:.8}")
+    cluster.changed.end()
 
 
 async def _wait_for_registry(cluster: Cluster) -> None:

@@ -75,7 +75,7 @@ def steps() -> SearchStrategy[Step]:
     waits = st.builds(Wait, st.sampled_from((0.1, 1.0, 7.0, 20.0)))
     reads = st.builds(Read, st.sampled_from(("replica", "replica", "export")), st.integers(0, 4))
     harm = faults.faults()
-    kinds: tuple[SearchStrategy[Step], ...] = (*[waits] * 3, *[harm] * 5, *[writes()] * 3, reads, *[asks()] * 12)
+    kinds: tuple[SearchStrategy[Step], ...] = (*[waits] * 3, *[harm] * 5, *[writes()] * 3, reads, *[asks()] * 15)
     return st.sampled_from(range(len(kinds))).flatmap(kinds.__getitem__)
 
 
