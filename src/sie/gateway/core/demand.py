@@ -1,7 +1,7 @@
 """Which physical lanes has somebody waited for lately (§16.3)? What scales them up from nothing.
 
-Only lanes that were deployed can be in it, so callers can refresh an entry and never add one. An entry is over by itself,
-or when work for exactly that lane was published; that workers came changes nothing. Sans-IO.
+Only lanes that were deployed can be in it, so callers can refresh an entry and never add one. An entry is over by
+itself, or when work for exactly that lane was published; that workers came changes nothing. Sans-IO.
 """
 
 from collections.abc import Iterable, Mapping

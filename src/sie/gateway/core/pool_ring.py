@@ -59,11 +59,9 @@ class Ring:
 
     def take(self, start: Place, count: int) -> tuple[AssignedWorker, ...]:
         """The first `count` workers from there on, around the ring; all of them where there are fewer."""
-        if count >= len(self._workers):
-            return self.everyone
-        at = bisect_left(self._places, start)
-        missing = at + count - len(self._workers)
-        return tuple(self._workers[at : at + count] + self._workers[: max(0, missing)])
+        at, taken = bisect_left(self._places, start), min(count, len(self._workers))
+        missing = max(0, at + taken - len(self._workers))
+        return tuple(self._workers[at : at + taken] + self._workers[:missing])
 
     def append(self, standing: Standing) -> None:
         """Behind all others: only where rings are made of standings in the order of their places."""
