@@ -100,7 +100,7 @@ async def models(reads: Reads, _: Request) -> Reply:
 async def model(reads: Reads, request: Request) -> Reply:
     """The text as it was written; a `model:profile`, or another spelling, has none, so one is made."""
     wanted, catalog = request.params["model_id"], current(reads.state).catalog
-    if wanted.endswith(("/status", ":")):  # the gateway's readiness view, which we have not (§5); or no profile
+    if wanted.rstrip(":").endswith("/status"):  # the gateway's readiness view, which we have not (§5)
         return _model_not_found(wanted)
     base, colon, _ = wanted.partition(":")
     try:

@@ -6,15 +6,16 @@ A write while its disk fails, a key that is used again after its write was undon
 from hypothesis import strategies as st
 from hypothesis.strategies import SearchStrategy
 
-from sie.testing.cluster.catalogue import ASIDE, SIDE, SIDE_TOO
+from sie.testing.cluster.catalogue import ASIDE, SIDE, SIDE_TOO, SMALL
+from sie.testing.cluster.client import Ask
 from sie.testing.cluster.writes import Read, Verb, Write
 from sie.testing.faults_config import DiskAnswerLost, DiskLate, DiskSlow, PowerCut, RivalWrites, StoreRolledBack
 from sie.testing.faults_convergence import AuthorityAway, DeltasLost, DeltasReordered, ExportFails, ExportSpoiled
 from sie.testing.faults_kind import Fault
-from sie.testing.faults_serving import AuthoritySlow
+from sie.testing.faults_serving import AuthoritySlow, Partition
 from sie.testing.simulation.steps import Wait
 
-Step = Write | Read | Wait | Fault
+Step = Ask | Write | Read | Wait | Fault
 Scene = tuple[Step, ...]
 
 MODELS = (SIDE, SIDE_TOO, ASIDE)
@@ -76,6 +77,11 @@ def out_of_order(model: str, gateway: int, count: int) -> Scene:
     return (DeltasReordered(gateway, count), *(write, Wait(0.1)) * count, Read("replica", gateway))
 
 
+def outbox_fills(for_s: float, bursts: int) -> Scene:
+    """A gateway goes on taking requests while nothing of it reaches the broker."""
+    return (Partition(0, for_s), *(Ask(0, SMALL, 5, clients=32),) * bursts, Wait(7.0))
+
+
 def scenes() -> SearchStrategy[Scene]:
     models, gateways = st.sampled_from(MODELS), st.sampled_from((0, 0, 1))
     verbs: SearchStrategy[Verb] = st.sampled_from(("post", "post", "put", "delete"))
@@ -93,6 +99,7 @@ def scenes() -> SearchStrategy[Scene]:
         st.builds(refused_delta, models, gateways),
         st.builds(export_in_part, models, gateways, st.integers(1, 2)),
         st.builds(step_back_fails, models, gateways, st.integers(1, 2)),
+        st.builds(outbox_fills, st.sampled_from((8.0, 45.0)), st.integers(3, 5)),
         st.builds(out_of_order, models, gateways, st.integers(2, 3)),
     )
     return st.sampled_from(range(len(kinds))).flatmap(kinds.__getitem__)
