@@ -30,6 +30,7 @@ class ErrorCode(StrEnum):
     GPU_NOT_CONFIGURED = "GPU_NOT_CONFIGURED"
     QUEUE_POOL_NOT_STATIC = "QUEUE_POOL_NOT_STATIC"
     PINNED_MODEL_NOT_FOUND = "PINNED_MODEL_NOT_FOUND"
+    POOL_STORE_UNAVAILABLE = "POOL_STORE_UNAVAILABLE"
     PROVISIONING = "PROVISIONING"
     QUEUE_UNAVAILABLE = "QUEUE_UNAVAILABLE"
     QUEUE_FULL = "QUEUE_FULL"
@@ -104,6 +105,9 @@ ERRORS: Mapping[ErrorCode, ErrorRule] = {
         400, "detail", "Only a queue pool that the cluster was deployed with can stand behind a pool"
     ),
     ErrorCode.PINNED_MODEL_NOT_FOUND: ErrorRule(400, "detail", "A pool pins a model that is not registered"),
+    ErrorCode.POOL_STORE_UNAVAILABLE: ErrorRule(
+        503, "detail", "The place where pools are kept cannot be changed now; pools that are known go on", 5
+    ),
     ErrorCode.PROVISIONING: ErrorRule(503, "error", "No healthy worker serves the model's lane yet", 60),
     ErrorCode.QUEUE_UNAVAILABLE: ErrorRule(503, "error", "The broker could not take the work", 5),
     ErrorCode.QUEUE_FULL: ErrorRule(503, "error", "The queue holds all that it may", 5),

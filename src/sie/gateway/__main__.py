@@ -9,8 +9,10 @@ from sie.authority.client import open_http_authority
 from sie.bus.nats import open_bus
 from sie.gateway.app import World, pool_rules_of, run
 from sie.gateway.core.pool_rules import InvalidCatalogue
+from sie.gateway.pools.cluster import access_to
 from sie.gateway.settings import GatewaySettings
 from sie.gateway.sync.worker_socket import InvalidPlace, Place
+from sie.kube.access import NoAccess, tls_context
 from sie.runtime.command import service_group
 from sie.runtime.service import run_service
 from sie.runtime.world import real_machine
@@ -23,7 +25,9 @@ def serve(settings: GatewaySettings) -> None:
         for url in settings.workers:
             Place.of(url)
         pool_rules_of(settings)
-    except (InvalidPlace, InvalidCatalogue) as error:
+        if settings.kubernetes:
+            tls_context(access_to(settings.k8s_namespace))
+    except (InvalidPlace, InvalidCatalogue, NoAccess) as error:
         raise click.UsageError(str(error)) from error
     with logging_to_stderr(level=settings.log_level, as_json=settings.log_json):
         run_service(partial(_run, settings))

@@ -1,7 +1,8 @@
 """The gateway put together (§1, §4): the bus outermost, listeners and bootstrap inside, the server innermost."""
 
 import logging
-from collections.abc import Iterator, Sequence
+from collections.abc import AsyncIterator, Iterator, Sequence
+from contextlib import asynccontextmanager
 from functools import partial
 
 import attrs
@@ -29,6 +30,8 @@ from sie.gateway.http import configs, encode, feed, page, pools, status
 from sie.gateway.http.guards import Admitting, admitting, guarded, guarded_sockets
 from sie.gateway.http.services import Pools, Services, StreamDefaults
 from sie.gateway.http.surface import surface_of
+from sie.gateway.pools.cluster import OpenKube, open_found_kube
+from sie.gateway.pools.kubernetes import open_kubernetes_pools
 from sie.gateway.pools.memory import MemoryPools
 from sie.gateway.pools.upkeep import Upkeep, keep_up_forever
 from sie.gateway.settings import GatewaySettings
@@ -52,6 +55,7 @@ class World:
     open_authority: OpenAuthority
     serve: Serve
     connect: Connect = open_stream
+    open_kube: OpenKube = open_found_kube
 
 
 async def run(
@@ -60,9 +64,9 @@ async def run(
     """Returns once the machine's stop event is set and requests in flight are done; `task_status` tells the URL."""
     router = router_id(f"gw-{world.machine.token()}")
     replica, fleet, pending = Replica(), Fleet(), Pending()
-    pools_here = _pools(settings, world)
     syncing = Syncing(replica, world.machine.run_in_thread, world.machine.build_in_thread, HashForm(settings.hash_form))
     async with (
+        _pools(settings, world) as pools_here,
         world.open_bus(_nats_url(settings), inbox=inbox_prefix(router), name=f"sie-gateway {router}") as bus,
         running(*_ears(settings, world, bus, fleet), partial(keep_up_forever, _upkeep(pools_here, world, fleet))),
         following(syncing, bus, _sources(settings, world)),
@@ -94,10 +98,18 @@ def pool_rules_of(settings: GatewaySettings) -> PoolRules:
     return pool_rules(settings.configured_gpus, settings.static_queue_pools, settings.configured_physical_lanes)
 
 
-def _pools(settings: GatewaySettings, world: World) -> Pools:
+@asynccontextmanager
+async def _pools(settings: GatewaySettings, world: World) -> AsyncIterator[Pools]:
     rules = pool_rules_of(settings)
     view = PoolView.with_protected(rules.queue_pools, world.machine.unix_s())
-    return Pools(view, MemoryPools(view), rules)
+    if not settings.kubernetes:
+        yield Pools(view, MemoryPools(view), rules)
+        return
+    async with (
+        world.open_kube(settings.k8s_namespace, world.machine.run_in_thread) as kube,
+        open_kubernetes_pools(kube, view, luck=world.machine.random.random) as store,
+    ):
+        yield Pools(view, store, rules)
 
 
 def _upkeep(pools_here: Pools, world: World, fleet: Fleet) -> Upkeep:

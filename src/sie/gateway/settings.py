@@ -85,6 +85,18 @@ class GatewaySettings:
         env="SIE_GATEWAY_CONFIGURED_PHYSICAL_LANES",
         help="Lanes that can be scaled, each pool/profile/bundle, at most 1024",
     )
+    kubernetes: bool = setting(
+        False,
+        env="SIE_GATEWAY_KUBERNETES",
+        flags=("--kubernetes",),
+        help="Keep pools in the cluster (service account, or KUBECONFIG), for all of its gateways",
+    )
+    k8s_namespace: str | None = setting(
+        None,
+        env="SIE_GATEWAY_K8S_NAMESPACE",
+        flags=("--k8s-namespace",),
+        help="Namespace of the pools; unset: the service account's, or the kubeconfig's",
+    )
     stream_storage: Storage = setting("memory", env="SIE_STREAM_STORAGE", help="Where work streams live")
     stream_replicas: int = setting(1, env="SIE_STREAM_REPLICAS", help="Copies of each work stream")
     stream_max_age_s: int = setting(1800, env="SIE_STREAM_MAX_AGE_S", help="Seconds that unfinished work is kept")

@@ -4,7 +4,7 @@ A create names what is held already to change and renew it. Replies are JSON, as
 """
 
 import logging
-from collections.abc import Iterable, Iterator
+from collections.abc import Awaitable, Callable, Iterable, Iterator
 from functools import partial
 
 import orjson
@@ -15,6 +15,7 @@ from sie.domain.pool import InvalidPool, PoolSpec, logical_pool_name
 from sie.gateway.core.pool_rules import Refused, judge_pool, protected
 from sie.gateway.core.pool_view import ShownPool
 from sie.gateway.http.services import Services
+from sie.gateway.pools.api import StoreAway
 from sie.web.bodies import JSON_TYPE, json_reply, read_body, request_format
 from sie.web.errors import Refusal
 from sie.web.routes import Reply, Request, Route, Streamed
@@ -27,14 +28,16 @@ MAX_BODY_BYTES = 64 * 1024
 """Of one spec: more than the bounds of its fields let it need, and little enough for where pools are kept."""
 RENEW = "/renew"
 
+Change = Callable[[Services, Request], Awaitable[Reply]]
+
 
 def routes(services: Services) -> tuple[Route, ...]:
     return (
         Route("GET", "/v1/pools", partial(pools, services)),
-        Route("POST", "/v1/pools", partial(create, services)),
+        Route("POST", "/v1/pools", partial(_changing, create, services)),
         Route("GET", "/v1/pools/{pool}", partial(pool, services)),
-        Route("DELETE", "/v1/pools/{pool}", partial(delete, services)),
-        Route("POST", "/v1/pools/{action*}", partial(renew, services)),
+        Route("DELETE", "/v1/pools/{pool}", partial(_changing, delete, services)),
+        Route("POST", "/v1/pools/{action*}", partial(_changing, renew, services)),
     )
 
 
@@ -79,6 +82,15 @@ async def delete(services: Services, request: Request) -> Reply:
         return _missing(name).reply()
     log.info("a pool is deleted", extra={"pool": name})
     return json_reply({"message": "Pool deleted"})
+
+
+async def _changing(change: Change, services: Services, request: Request) -> Reply:
+    try:
+        return await change(services, request)
+    except StoreAway as error:
+        log.warning("pools cannot be changed", extra={"error": str(error)})
+        words = f"pools cannot be changed now, and whether this change took effect is unknown: {error}"
+        return Refusal(ErrorCode.POOL_STORE_UNAVAILABLE, words).reply()
 
 
 def _spec_of(services: Services, request: Request) -> PoolSpec | Refusal:

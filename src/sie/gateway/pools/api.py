@@ -10,6 +10,10 @@ from sie.domain.ids import PoolName
 from sie.domain.pool import Pool, PoolSpec
 
 
+class StoreAway(Exception):
+    """The place where pools are kept cannot be asked now; whether the change took effect is unknown."""
+
+
 class PoolListener(Protocol):
     """Both return at once."""
 
@@ -19,7 +23,9 @@ class PoolListener(Protocol):
 
 
 class PoolStore(Protocol):
-    """Dynamic pools alone: protected ones are the deployment's. Times are unix seconds."""
+    """Dynamic pools alone: protected ones are the deployment's. Times are unix seconds. All but `expire` may raise
+    StoreAway.
+    """
 
     async def put(self, spec: PoolSpec, now_s: float) -> Pool:
         """Make it; or, where there is one of its name, give it this spec and renew it."""

@@ -16,8 +16,8 @@ from sie.wire.codec import unpack
 
 SAME_S = 0.001
 """Times this close are one instant: wall time is told with less precision than the simulation's own."""
-CLOSING_S = 2.0
-"""In which a worker that heard that its consumer is gone closes what is open, over a slow connection too."""
+CLOSING_S = 10.0
+"""In which a worker that heard that its consumer is gone closes what is open, where its connection is slow."""
 WAITING_S = 15.0
 """For as long a delta may have waited for its turn when an export began to be read."""
 MOST_HEARD = 64
@@ -50,7 +50,8 @@ class WorkerFacts:
 
     def lose_consumer(self) -> None:
         self.leases.forfeit()
-        self.has_ensured, self.ensure_due_s = False, trio.current_time() + CLOSING_S
+        is_slow = ("Latency", 0.0) in self.weather.ages_s()
+        self.has_ensured, self.ensure_due_s = False, trio.current_time() + (CLOSING_S if is_slow else 0.0)
 
     def end(self) -> None:
         for spell in self.failed.values():

@@ -6,13 +6,13 @@ A write while its disk fails, a key that is used again after its write was undon
 from hypothesis import strategies as st
 from hypothesis.strategies import SearchStrategy
 
-from sie.testing.cluster.catalogue import ASIDE, SIDE, SIDE_TOO, SMALL
+from sie.testing.cluster.catalogue import ADDED, ASIDE, SIDE, SIDE_TOO, SMALL
 from sie.testing.cluster.client import Ask
 from sie.testing.cluster.writes import Read, Verb, Write
 from sie.testing.faults_config import DiskAnswerLost, DiskLate, DiskSlow, PowerCut, RivalWrites, StoreRolledBack
 from sie.testing.faults_convergence import AuthorityAway, DeltasLost, DeltasReordered, ExportFails, ExportSpoiled
 from sie.testing.faults_kind import Fault
-from sie.testing.faults_serving import AuthoritySlow, Partition
+from sie.testing.faults_serving import AuthoritySlow, LoadFails, Partition
 from sie.testing.simulation.steps import Wait
 
 Step = Ask | Write | Read | Wait | Fault
@@ -82,6 +82,17 @@ def outbox_fills(for_s: float, bursts: int) -> Scene:
     return (Partition(0, for_s), *(Ask(0, SMALL, 5, clients=32),) * bursts, Wait(7.0))
 
 
+def worker_falls_behind(process: int, model: str) -> Scene:
+    """The lane's hash changes, and one of its workers does not hear of it."""
+    asks = (Ask(0, SMALL, 3, clients=8), Wait(0.1)) * 4
+    return (AuthorityAway(process, 45.0), Write("post", model), Wait(1.0), Wait(1.0), *asks)
+
+
+def load_fails_for_good(worker: int) -> Scene:
+    ask = Ask(0, SMALL, 2, clients=4)
+    return (LoadFails(worker, "permanent"), Wait(1.0), ask, Wait(7.0), ask)
+
+
 def scenes() -> SearchStrategy[Scene]:
     models, gateways = st.sampled_from(MODELS), st.sampled_from((0, 0, 1))
     verbs: SearchStrategy[Verb] = st.sampled_from(("post", "post", "put", "delete"))
@@ -100,6 +111,8 @@ def scenes() -> SearchStrategy[Scene]:
         st.builds(export_in_part, models, gateways, st.integers(1, 2)),
         st.builds(step_back_fails, models, gateways, st.integers(1, 2)),
         st.builds(outbox_fills, st.sampled_from((8.0, 45.0)), st.integers(3, 5)),
+        st.builds(worker_falls_behind, st.integers(1, 3), st.sampled_from((SMALL, ADDED))),
+        st.builds(load_fails_for_good, st.integers(0, 1)),
         st.builds(out_of_order, models, gateways, st.integers(2, 3)),
     )
     return st.sampled_from(range(len(kinds))).flatmap(kinds.__getitem__)
