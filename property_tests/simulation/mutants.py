@@ -72,6 +72,10 @@ def mutant(about: str, owner: object, name: str, wrong: object) -> Mutant:
     return Mutant(about, (Swap(owner, name, wrong),))
 
 
+_ANY_HASH = (
+    Swap(intake, "judge_delivery", wrong_worker.any_hash),
+    Swap(Dispatcher, "_give_back_foreign", wrong_worker.keeps),
+)
 _MANY = (Swap(dispatcher, "MAX_BATCHES", 9), Swap(flights, "MAX_BATCHES", 9))
 
 GATEWAY: Mapping[str, Mutant] = {
@@ -94,7 +98,10 @@ WORKER: Mapping[str, Mutant] = {
     "discards": mutant("what is given back is discarded", Answers, "give_back", wrong_worker.discards),
     "ensured once": mutant("the consumer is made but once", Intake, "_ensure", wrong_worker.ensured_once),
     "ready early": mutant("ready without a consumer", WorkerState, "is_ready", wrong_worker.BEFORE_ITS_CONSUMER),
-    "any hash": mutant("items of another configuration are run", intake, "judge_delivery", wrong_worker.any_hash),
+    "any hash": Mutant("items of another configuration are run", _ANY_HASH),
+    "runs on": mutant(
+        "what waits runs after its hash was left", Dispatcher, "_give_back_foreign", wrong_worker.keeps
+    ),
     "dead batch": mutant("the batch of a dead child is lost", Flights, "die", wrong_worker.forgets_the_dead),
     "many batches": Mutant("a child has more batches than it may", _MANY),
     "mixed items": mutant("results go to wrong items", dispatcher, "outcomes_of", wrong_worker.reversed_outcomes),

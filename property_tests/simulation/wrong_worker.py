@@ -130,5 +130,9 @@ def never_expires(self: PullLedger, *, now: float, session: int) -> bool:
     return False
 
 
+def keeps(_: Dispatcher) -> None:
+    return
+
+
 def rests_for_good(self: ModelStates, serving_id: str, failure: Failed, *, now_s: float) -> None:
     RIGHT_FAIL(self, serving_id, attrs.evolve(failure, permanent=True), now_s=now_s)

@@ -18,6 +18,7 @@ from sie.domain.lane import Lane
 from sie.domain.registry import RegistrySnapshot
 from sie.domain.worker import ModelState, WorkerStatus
 from sie.gateway.app import World, run
+from sie.gateway.pools.cluster import OpenKube, open_found_kube
 from sie.gateway.settings import GatewaySettings
 from sie.gateway.sync.worker_socket import Connect, open_stream
 from sie.wire.codec import pack
@@ -222,6 +223,7 @@ async def open_gateway(
     settings: GatewaySettings | None = None,
     on_work: Callable[[ScriptedBus, Message], None] | None = None,
     connect: Connect = open_stream,
+    open_kube: OpenKube = open_found_kube,
 ) -> AsyncIterator[Gateway]:
     """The real `run` with everything outside it scripted; the bootstrap is over when this is entered."""
     source = authority or ScriptedAuthority()
@@ -242,7 +244,7 @@ async def open_gateway(
         yield source
 
     machine = machine_in_place(stop, unix_s=lambda: 1_000_000.0 + trio.current_time())
-    world = World(machine, open_bus, open_authority, server.serve, connect)
+    world = World(machine, open_bus, open_authority, server.serve, connect, open_kube)
     used = settings or GatewaySettings(config_service_url="http://config", request_timeout_s=30.0)
     async with trio.open_nursery() as nursery:
         await nursery.start(partial(run, used, world))

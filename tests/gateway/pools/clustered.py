@@ -1,4 +1,4 @@
-"""Gateways' pool stores on one double of a cluster: in process, for a clock that jumps; or over a port, in real time."""
+"""Gateways' pool stores on one double of a cluster: in process for a clock that jumps, or over a port."""
 
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
@@ -9,11 +9,13 @@ import trio
 
 from sie.gateway.core.pool_view import PoolView
 from sie.gateway.pools.api import PoolStore
+from sie.gateway.pools.cluster import OpenKube
 from sie.gateway.pools.kubernetes import KubernetesPools, open_kubernetes_pools
 from sie.gateway.pools.memory import MemoryPools
 from sie.kube.access import Access
 from sie.kube.api import Kube
 from sie.kube.client import open_kube
+from sie.runtime.world import RunInThread
 from sie.testing.kube.double import KubeDouble
 from sie.testing.kube.inprocess import InProcess
 from sie.testing.kube.model import KubeModel
@@ -80,6 +82,27 @@ async def over_a_port() -> AsyncIterator[Node]:
         open_kubernetes_pools(kube, view, luck=Random(0).random) as store,
     ):
         yield Node(view, store)
+
+
+def opener(double: KubeDouble, blocked: trio.Event) -> OpenKube:
+    """A gateway's way to the double, until `blocked` is set."""
+
+    @asynccontextmanager
+    async def opened(namespace: str | None, run_in_thread: RunInThread, /) -> AsyncIterator[Kube]:
+        access = Access("http://kube", namespace=namespace or "default")
+        async with trio.open_nursery() as nursery:
+            transport = InProcess(double, nursery)
+
+            async def block() -> None:
+                await blocked.wait()
+                transport.blocked = True
+
+            nursery.start_soon(block)
+            async with open_kube(access, run_in_thread=run_in_thread, transport=transport) as kube:
+                yield kube
+            nursery.cancel_scope.cancel()
+
+    return opened
 
 
 Wait = Callable[[], bool]

@@ -14,7 +14,6 @@ from sie.gateway.pools.api import StoreAway
 from sie.gateway.pools.upkeep import LOOK_S, Upkeep, keep_up_forever
 from sie.kube.core.documents import CONFIG_MAPS, LEASES
 from sie.kube.core.names import POOL_KEY, config_map_name, lease_name
-from sie.kube.core.values import ConfigMap, Metadata
 from sie.kube.swapping import ATTEMPTS, read_or_none
 from sie.runtime.service import running
 from sie.testing.kube.faults import Delay, Fault, Garble, Hang, LoseAnswer, Mute, Refuse
@@ -93,7 +92,6 @@ async def test_a_pool_has_one_lease_that_comes_and_goes_with_it(autojump_clock: 
 
 async def test_a_lease_that_cannot_be_written_comes_with_the_next_renewal(autojump_clock: MockClock) -> None:
     async with open_node(new_double()) as node:
-        await node.kube.create(CONFIG_MAPS, ConfigMap(Metadata("unrelated")))
         await node.store.put(spec(), NOW_S)
         await node.kube.delete(LEASES, lease_name(ACME))
         await node.store.renew(ACME, NOW_S + 1)

@@ -12,7 +12,7 @@ from sie.testing.cluster.writes import Read, Verb, Write
 from sie.testing.faults_config import DiskAnswerLost, DiskLate, DiskSlow, PowerCut, RivalWrites, StoreRolledBack
 from sie.testing.faults_convergence import AuthorityAway, DeltasLost, DeltasReordered, ExportFails, ExportSpoiled
 from sie.testing.faults_kind import Fault
-from sie.testing.faults_serving import AuthoritySlow, LoadFails, Partition
+from sie.testing.faults_serving import AuthoritySlow, ChildSlow, LoadFails, Partition, ProcessKilled
 from sie.testing.simulation.steps import Wait
 
 Step = Ask | Write | Read | Wait | Fault
@@ -93,6 +93,24 @@ def load_fails_for_good(worker: int) -> Scene:
     return (LoadFails(worker, "permanent"), Wait(1.0), ask, Wait(7.0), ask)
 
 
+def load_fails_and_passes(worker: int) -> Scene:
+    """One that nobody has to help over it."""
+    ask = Ask(0, SMALL, 2, clients=4)
+    return (LoadFails(worker, "temporary"), Wait(1.0), ask, Wait(45.0), ask)
+
+
+def worker_comes_back_to_old_work(from_the_end: int, model: str) -> Scene:
+    """What was queued under the lane's old hash waits for a worker that starts with the new one; workers come last."""
+    asks = (Ask(0, SMALL, 3, clients=4),) * 2
+    return (ProcessKilled(-from_the_end, 8.0), *asks, Wait(1.0), Write("post", model), Wait(20.0))
+
+
+def configuration_changes_under_waiting_work(worker: int, model: str) -> Scene:
+    """The child is slow, and the lane's hash changes meanwhile."""
+    asks = (Ask(0, SMALL, 5, clients=16),) * 2
+    return (ChildSlow(worker, 8.0, 20.0), *asks, Wait(0.1), Write("post", model), Wait(7.0))
+
+
 def scenes() -> SearchStrategy[Scene]:
     models, gateways = st.sampled_from(MODELS), st.sampled_from((0, 0, 1))
     verbs: SearchStrategy[Verb] = st.sampled_from(("post", "post", "put", "delete"))
@@ -113,6 +131,9 @@ def scenes() -> SearchStrategy[Scene]:
         st.builds(outbox_fills, st.sampled_from((8.0, 45.0)), st.integers(3, 5)),
         st.builds(worker_falls_behind, st.integers(1, 3), st.sampled_from((SMALL, ADDED))),
         st.builds(load_fails_for_good, st.integers(0, 1)),
+        st.builds(load_fails_and_passes, st.integers(0, 1)),
+        st.builds(worker_comes_back_to_old_work, st.integers(1, 2), st.sampled_from((SMALL, ADDED))),
+        st.builds(configuration_changes_under_waiting_work, st.integers(0, 1), st.sampled_from((SMALL, ADDED))),
         st.builds(out_of_order, models, gateways, st.integers(2, 3)),
     )
     return st.sampled_from(range(len(kinds))).flatmap(kinds.__getitem__)
