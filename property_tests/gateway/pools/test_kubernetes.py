@@ -96,7 +96,7 @@ async def run_at_once(seed: int) -> None:
     """Several operations of both at a time."""
     luck, double = random.Random(seed), new_double()
     async with open_node(double, 1) as one, open_node(double, 2) as two:
-        for _ in range(30):
+        for _ in range(12):
             async with trio.open_nursery() as nursery:
                 for node in (one, two, one, two):
                     nursery.start_soon(tolerant, node, random.Random(luck.random()))

@@ -72,10 +72,9 @@ def test_a_gateway_that_knows_no_cluster_is_refused_at_start(found: str, tmp_pat
     assert "config" in refused.output
 
 
-def test_the_namespace_is_the_settings_else_the_kubeconfigs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_namespace_is_the_settings_else_the_kubeconfigs(tmp_path: Path) -> None:
     path = tmp_path / "config"
     path.write_text(KUBECONFIG, encoding="utf-8")
-    monkeypatch.setenv("KUBECONFIG", str(path))
-    monkeypatch.delenv("KUBERNETES_SERVICE_HOST", raising=False)
-    assert access_to(None).namespace == "elsewhere"
-    assert access_to("sie").namespace == "sie"
+    environ = {"KUBECONFIG": str(path)}
+    assert access_to(None, environ).namespace == "elsewhere"
+    assert access_to("sie", environ).namespace == "sie"

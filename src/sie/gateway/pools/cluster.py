@@ -1,7 +1,7 @@
 """Which cluster are pools kept in (§16.3)? The one whose API server a service account or a kubeconfig names."""
 
 import os
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from typing import Protocol
 
@@ -26,7 +26,7 @@ async def open_found_kube(namespace: str | None, run_in_thread: RunInThread, /) 
         yield kube
 
 
-def access_to(namespace: str | None) -> Access:
+def access_to(namespace: str | None, environ: Mapping[str, str] = os.environ) -> Access:
     """Raises NoAccess."""
-    found = find_access(os.environ)
+    found = find_access(environ)
     return found if namespace is None else attrs.evolve(found, namespace=namespace)
