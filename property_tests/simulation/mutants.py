@@ -99,8 +99,6 @@ WORKER: Mapping[str, Mutant] = {
     "ensured once": mutant("the consumer is made but once", Intake, "_ensure", wrong_worker.ensured_once),
     "ready early": mutant("ready without a consumer", WorkerState, "is_ready", wrong_worker.BEFORE_ITS_CONSUMER),
     "any hash": Mutant("items of another configuration are run", _ANY_HASH),
-        "what waits runs after its hash was left", Dispatcher, "_give_back_foreign", wrong_worker.keeps
-    ),
     "dead batch": mutant("the batch of a dead child is lost", Flights, "die", wrong_worker.forgets_the_dead),
     "many batches": Mutant("a child has more batches than it may", _MANY),
     "mixed items": mutant("results go to wrong items", dispatcher, "outcomes_of", wrong_worker.reversed_outcomes),
