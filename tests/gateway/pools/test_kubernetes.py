@@ -11,6 +11,8 @@ from trio.testing import MockClock
 from sie.domain.pool import Pool
 from sie.gateway.core.pool_view import SKEW_S
 from sie.gateway.pools.api import StoreAway
+from sie.gateway.pools.kubernetes import QUIET_S
+from sie.gateway.pools.leases import drop_lease
 from sie.gateway.pools.upkeep import LOOK_S, Upkeep, keep_up_forever
 from sie.kube.core.documents import CONFIG_MAPS, LEASES
 from sie.kube.core.names import POOL_KEY, config_map_name, lease_name
@@ -117,6 +119,41 @@ async def test_every_replica_sweeps_and_only_what_nobody_renews_goes(autojump_cl
             assert (await one.kube.list(LEASES)).items == ()
 
 
+async def test_what_another_renewed_unseen_does_not_expire(autojump_clock: MockClock) -> None:
+    double = new_double()
+    async with open_node(double, 1) as one, open_node(double, 2) as two:
+        seen = await one.store.put(spec(ttl_seconds=10), NOW_S)
+        await until(lambda: two.view.find(ACME) == seen)
+        double.mute_watches()
+        renewed = await one.store.renew(ACME, NOW_S + 60)
+        assert two.view.find(ACME) == seen
+        assert not await two.store.expire(seen)
+        await until(lambda: two.view.find(ACME) == renewed, within_s=1000)
+
+
+async def test_a_server_that_refuses_to_remove_is_left_in_peace_for_a_while(autojump_clock: MockClock) -> None:
+    double = new_double()
+    async with open_node(double) as node:
+        kept = await node.store.put(spec(ttl_seconds=1), NOW_S)
+        double.faults.add(Refuse(500), verbs={"delete"})
+        assert not await node.store.expire(kept)
+        assert not await node.store.expire(kept)
+        assert [asked.verb for asked in double.asked].count("delete") == 1
+        await trio.sleep(QUIET_S)
+        assert await node.store.expire(kept)
+
+
+async def test_a_lease_that_a_new_pool_has_by_now_stays(autojump_clock: MockClock) -> None:
+    async with open_node(new_double()) as node:
+        await node.store.put(spec(), NOW_S)
+        now = await node.kube.get(CONFIG_MAPS, config_map_name(ACME))
+        before = attrs.evolve(now, metadata=attrs.evolve(now.metadata, uid="another"))
+        await drop_lease(node.kube, ACME, before)
+        await node.kube.get(LEASES, lease_name(ACME))
+        await drop_lease(node.kube, ACME, now)
+        assert await read_or_none(node.kube, LEASES, lease_name(ACME)) is None
+
+
 async def test_while_the_server_is_away_known_pools_stay_and_changes_are_refused(autojump_clock: MockClock) -> None:
     async with open_node(new_double()) as node:
         kept = await node.store.put(spec(ttl_seconds=10), unix_s())
@@ -190,6 +227,7 @@ async def test_an_own_change_is_told_though_the_watch_is_silent(autojump_clock: 
         assert node.view.find(ACME) is None
         kept = await node.store.put(spec(l4=1), NOW_S)
         await node.kube.delete(CONFIG_MAPS, config_map_name(ACME))
+        double.model.compact()
         assert node.view.find(ACME) == kept
         await until(lambda: node.view.find(ACME) is None, within_s=1000)
 
