@@ -11,8 +11,10 @@ import pytest
 from hypothesis import given, settings
 
 from ci.lib.simulate import Hunt, pool
+from property_tests.simulation.mutants import Swap
 from sie.testing.cluster.catalogue import CatalogueFolders
 from sie.testing.faults import FAULTS
+from sie.testing.simulation import watch
 from sie.testing.simulation.run import run_script
 from sie.testing.simulation.script import Script, from_json, scripts, to_json
 from sie.testing.simulation.search import draw_script
@@ -80,3 +82,10 @@ def replayed(path: Path, hash_seed: str) -> str:
     return subprocess.run(
         command, env=os.environ | {"PYTHONHASHSEED": hash_seed}, capture_output=True, text=True, check=True, timeout=200
     ).stdout
+
+
+def test_the_ticks_of_the_watch_are_no_turns(folders: CatalogueFolders) -> None:
+    script = draw_script(3)
+    plain = run_script(script, folders).log
+    with Swap(watch, "TICK_S", 0.002).swapped():
+        assert run_script(script, folders).log == plain

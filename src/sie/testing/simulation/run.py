@@ -18,7 +18,7 @@ from sie.testing.cluster.cluster import Cluster, open_cluster
 from sie.testing.cluster.writes import Read, Write
 from sie.testing.simulation.clients import Clients
 from sie.testing.simulation.rest import come_to_rest
-from sie.testing.simulation.scheduling import seed_scheduler
+from sie.testing.simulation.scheduling import collected_between_runs, seed_scheduler
 from sie.testing.simulation.script import Script, Step
 from sie.testing.simulation.states import Coverage
 from sie.testing.simulation.steps import Wait
@@ -57,7 +57,7 @@ def run_script(script: Script, folders: CatalogueFolders, watch: Watch | None = 
     watch, seen = watch or Watch(), Seen()
     seed_scheduler(script.seed)
     try:
-        with watch.watching():
+        with watch.watching(), collected_between_runs():
             clock = MockClock(autojump_threshold=0)
             report = trio.run(_run, script, folders, seen, watch, clock=clock, instruments=[watch])
     except Exception as error:  # a service that fails by itself breaks the first rule there is

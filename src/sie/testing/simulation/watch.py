@@ -36,6 +36,11 @@ class Watch(trio.abc.Instrument):
     _seen: tuple[float, int] = attrs.field(default=(0.0, 0), init=False)
     _stood_s: float = attrs.field(default=0.0, init=False)
 
+    def before_run(self) -> None:
+        """Trio has each signal wake its loop: a tick of our timer would be a turn that comes in no other run."""
+        if threading.current_thread() is threading.main_thread():
+            signal.set_wakeup_fd(-1)
+
     def before_io_wait(self, timeout: float) -> None:
         del timeout
         now_s = trio.current_time()
