@@ -54,7 +54,7 @@ class Ceiling:
         limit_s = ceiling_s(item)
         self.expired = False
         before = signal.signal(signal.SIGALRM, self.expire)
-        signal.setitimer(signal.ITIMER_REAL, limit_s, min(limit_s, PATIENCE_S))
+        signal.setitimer(signal.ITIMER_REAL, limit_s, PATIENCE_S)
         faulthandler.dump_traceback_later(limit_s + GRACE_S, exit=True, file=self.stderr)
         try:
             return (yield)

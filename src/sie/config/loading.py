@@ -82,9 +82,7 @@ async def load_until_done(state: ConfigState, load: Callable[[], Held], run_in_t
 
 
 def _held(catalog: Catalog, stored: Stored | None) -> Held:
-    if stored is None:
-        return Held(catalog)
-    return Held(catalog, stored.epoch.value, hashes_known=stored.epoch.trusted)
+    return Held(catalog, stored.epoch.value if stored is not None else 0)
 
 
 def _facts(held: Held) -> dict[str, object]:

@@ -11,11 +11,12 @@ from sie.config.core.catalog import Catalog
 
 @attrs.frozen
 class Held:
-    """`hashes_known` is False where the stored epoch was no number: its hashes must then not be told (decisions)."""
+    """`epoch` is 0 where the stored one was no number. The hashes are those of the catalogue all the same: without them
+    a gateway that stands at 0 too would take that for agreement, and miss a change of the bundles.
+    """
 
     catalog: Catalog
     epoch: int = 0
-    hashes_known: bool = True
 
 
 @attrs.define(eq=False)

@@ -44,7 +44,7 @@ TRIES = 3  # of one object that another writer settles at the same time
 
 @attrs.frozen
 class Epoch:
-    """`trusted` is False where the stored counter is no number: its hashes must then not be told (decisions)."""
+    """`trusted` is False where the stored counter is no number; `value` is then 0."""
 
     value: int = 0
     trusted: bool = True

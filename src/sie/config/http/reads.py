@@ -68,7 +68,7 @@ async def readyz(reads: Reads, _: Request) -> Reply:
 async def epoch(reads: Reads, _: Request) -> Reply:
     """Answers without a registry too, so that a poller can tell that we are up (§11)."""
     held = reads.state.current
-    snapshot = held.catalog.snapshot if held is not None and held.hashes_known else RegistrySnapshot.empty()
+    snapshot = held.catalog.snapshot if held is not None else RegistrySnapshot.empty()
     return json_reply(to_json(export.epoch_reply(reads.state.epoch, snapshot)))
 
 
