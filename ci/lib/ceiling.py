@@ -84,3 +84,5 @@ def install(config: pytest.Config) -> None:
     """Once per run, from any conftest. No ceiling under a debugger. Stderr is still the terminal's: no capture yet."""
     if not (config.getoption("usepdb") or config.pluginmanager.has_plugin(__name__)):
         config.pluginmanager.register(Ceiling(os.dup(2)), __name__)
+        if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # as a shell starts what it puts in the background
+            signal.signal(signal.SIGINT, signal.default_int_handler)

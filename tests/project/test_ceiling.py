@@ -2,6 +2,7 @@
 
 import os
 import re
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -54,6 +55,14 @@ def test_what_never_ends_fails_at_its_ceiling_and_the_rest_still_runs(tmp_path: 
     output = run_pytest(tmp_path)
     assert re.search(r"= 4 failed, 2 passed, 1 error in", output), output
     assert output.count("still running at its ceiling of 0.2 s") >= 5
+
+
+def test_a_run_that_was_started_with_interrupts_ignored_has_its_ceilings(tmp_path: Path) -> None:
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)  # what a child is born with
+    try:
+        test_what_never_ends_fails_at_its_ceiling_and_the_rest_still_runs(tmp_path)
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 def test_a_test_that_shields_itself_ends_the_run_with_a_summary(tmp_path: Path) -> None:
