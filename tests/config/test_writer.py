@@ -5,7 +5,6 @@ from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
-import pytest
 import trio
 from trio.testing import MockClock
 
@@ -17,19 +16,10 @@ from sie.config.writer import Writer, Written
 from sie.domain.ids import ModelId
 from sie.runtime.world import T
 from sie.testing.disk import DiskDouble, How
-from tests.config.stage import BETA, BUNDLE, MODEL, open_stage
+from tests.config.stage import BUNDLE, open_stage
 from tests.config.test_writes import BOTH, NEW
 
 CONFIG: Config = {"sie_id": "acme/new", "profiles": {"default": {"adapter_path": "acme.enc:C"}}}
-
-
-@pytest.fixture
-def folder(tmp_path: Path) -> Path:
-    (tmp_path / "alpha.yaml").write_text(BUNDLE)
-    (tmp_path / "beta.yaml").write_text(BETA)
-    (tmp_path / "models").mkdir()
-    (tmp_path / "models" / "m.yaml").write_text(MODEL)
-    return tmp_path
 
 
 class Fate:

@@ -7,19 +7,10 @@ import trio
 import yaml
 from trio.testing import MockClock
 
-from tests.config.stage import BETA, BUNDLE, MODEL, Stage, open_stage
+from tests.config.stage import Stage, open_stage
 
 NEW = "sie_id: acme/new\nhf_id: acme/hub\nprofiles: {default: {adapter_path: 'acme.enc:C', max_batch_tokens: 16}}\n"
 BOTH = "sie_id: acme/both\nprofiles: {default: {adapter_path: 'acme.both:C'}}\n"
-
-
-@pytest.fixture
-def folder(tmp_path: Path) -> Path:
-    (tmp_path / "alpha.yaml").write_text(BUNDLE)
-    (tmp_path / "beta.yaml").write_text(BETA)
-    (tmp_path / "models").mkdir()
-    (tmp_path / "models" / "m.yaml").write_text(MODEL)
-    return tmp_path
 
 
 async def test_a_write_is_kept_counted_told_and_served(autojump_clock: MockClock, folder: Path, tmp_path: Path) -> None:

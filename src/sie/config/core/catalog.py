@@ -16,7 +16,7 @@ from sie.domain.model import Json, Model
 from sie.domain.registry import RegistrySnapshot
 from sie.wire.configs_api import ExportRow, Source, to_json
 from sie.wire.converters import WireError
-from sie.wire.documents import as_json, load_yaml, model_of, parse_bundle
+from sie.wire.documents import load_yaml, model_of, parse_bundle
 
 Config = Mapping[str, Json]
 
@@ -113,7 +113,7 @@ def stored_model(model: Model, text: str, config: Config, source: Source, known:
 
 def parse_config(text: str) -> Config:
     """The one map that a model document must be. Raises WireError."""
-    value = as_json(load_yaml(text))
+    value = load_yaml(text)
     if not isinstance(value, Mapping):
         raise WireError.at(message="Expected YAML mapping at top level")
     return value
