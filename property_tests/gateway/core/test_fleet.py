@@ -7,6 +7,7 @@ from sie.domain.ids import BundleName, MachineProfile, PoolName, WorkerId
 from sie.domain.lane import Lane
 from sie.domain.worker import HEARTBEAT_STALE_S, WorkerStatus
 from sie.gateway.core.fleet import FORGET_S, Fleet
+from sie.gateway.core.lane_book import Wanted
 
 LANE = Lane(PoolName("default"), MachineProfile("default"), BundleName("default"))
 BEATS = st.lists(st.tuples(st.sampled_from("abc"), st.booleans(), st.booleans(), st.floats(0, 60)))
@@ -29,6 +30,21 @@ def test_a_fleet_shows_the_last_word_of_each_fresh_worker(beats: list[tuple[str,
     fresh = [status for _, (status, at_s) in sorted(last.items()) if now_s - at_s <= HEARTBEAT_STALE_S]
     assert list(fleet.heard_of(now_s)) == fresh
     assert list(fleet.taking_work(now_s)) == [s for s in fresh if s.ready and not s.draining]
+
+
+@given(BEATS, st.lists(st.floats(0, 20), min_size=1))
+def test_the_book_has_whoever_takes_work_at_every_moment(
+    beats: list[tuple[str, bool, bool, float]], looks: list[float]
+) -> None:
+    fleet, now_s = Fleet(), 0.0
+    wanted = Wanted(LANE.pool, LANE.bundle, None, None)
+    for name, ready, draining, gap_s in beats:
+        now_s += gap_s
+        fleet.observe(status_of(name, ready=ready, draining=draining), now_s)
+        assert [w.worker for w in fleet.book(now_s).workers(wanted)] == [s.worker for s in fleet.taking_work(now_s)]
+    for gap_s in looks:
+        now_s += gap_s
+        assert [w.worker for w in fleet.book(now_s).workers(wanted)] == [s.worker for s in fleet.taking_work(now_s)]
 
 
 @given(st.lists(st.tuples(st.integers(0, 30), st.floats(0, 40)), max_size=60))

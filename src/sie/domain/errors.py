@@ -27,6 +27,7 @@ class ErrorCode(StrEnum):
     BUNDLE_CONFLICT = "BUNDLE_CONFLICT"
     POOL_NOT_FOUND = "POOL_NOT_FOUND"
     POOL_PROTECTED = "POOL_PROTECTED"
+    TOO_MANY_POOLS = "TOO_MANY_POOLS"
     GPU_NOT_CONFIGURED = "GPU_NOT_CONFIGURED"
     QUEUE_POOL_NOT_STATIC = "QUEUE_POOL_NOT_STATIC"
     PINNED_MODEL_NOT_FOUND = "PINNED_MODEL_NOT_FOUND"
@@ -39,6 +40,8 @@ class ErrorCode(StrEnum):
     LORA_LOADING = "LORA_LOADING"
     RESOURCE_EXHAUSTED = "RESOURCE_EXHAUSTED"
     MODEL_LOAD_FAILED = "MODEL_LOAD_FAILED"
+    PAYLOAD_UNAVAILABLE = "PAYLOAD_UNAVAILABLE"
+    TRANSPORT_FAILURE = "transport_failure"
     INFERENCE_ERROR = "inference_error"
     ALL_ITEMS_FAILED = "all_items_failed"
     INTERNAL_ERROR = "INTERNAL_ERROR"
@@ -98,6 +101,7 @@ ERRORS: Mapping[ErrorCode, ErrorRule] = {
     ),
     ErrorCode.POOL_NOT_FOUND: ErrorRule(404, "detail", "There is no pool of this name; it may have expired"),
     ErrorCode.POOL_PROTECTED: ErrorRule(403, "detail", "The pool is the cluster's own: nobody makes or deletes it"),
+    ErrorCode.TOO_MANY_POOLS: ErrorRule(409, "detail", "No more pools are kept: one has to go before another is made"),
     ErrorCode.GPU_NOT_CONFIGURED: ErrorRule(
         400, "detail", "The cluster has no machine profile of this name; `configured_gpu_types` are those it has"
     ),
@@ -118,6 +122,10 @@ ERRORS: Mapping[ErrorCode, ErrorRule] = {
     ErrorCode.MODEL_LOAD_FAILED: ErrorRule(
         502, "error", "The model cannot be loaded; `permanent` says whether that can change"
     ),
+    ErrorCode.PAYLOAD_UNAVAILABLE: ErrorRule(
+        503, "error", "An item's input lay in the payload store, and it is not there any more"
+    ),
+    ErrorCode.TRANSPORT_FAILURE: ErrorRule(503, "error", "A result could not be put together from its chunks"),
     ErrorCode.INFERENCE_ERROR: ErrorRule(500, "error", "An item failed while it ran"),
     ErrorCode.ALL_ITEMS_FAILED: ErrorRule(500, "error", "Every item failed; `details` says how each did"),
     ErrorCode.INTERNAL_ERROR: ErrorRule(500, "detail", "A fault of the service itself; nothing about it is told"),

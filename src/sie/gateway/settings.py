@@ -77,6 +77,9 @@ class GatewaySettings:
     configured_gpus: tuple[str, ...] = setting(
         (), env="SIE_GATEWAY_CONFIGURED_GPUS", help="Machine profiles that the cluster has; unset: pools may name any"
     )
+    gpu_aliases: tuple[str, ...] = setting(
+        (), env="SIE_GATEWAY_GPU_ALIASES", help="Other names of machine profiles, each alias=profile"
+    )
     static_queue_pools: tuple[str, ...] = setting(
         (), env="SIE_GATEWAY_STATIC_QUEUE_POOLS", help="Queue pools beside default that pools may have behind them"
     )

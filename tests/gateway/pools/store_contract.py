@@ -7,6 +7,7 @@ import trio
 
 from sie.domain.ids import PoolName
 from sie.domain.pool import Pool, PoolSpec, pool_spec
+from sie.gateway.core.demand import Demand
 from sie.gateway.core.pool_view import SKEW_S
 from sie.gateway.pools.upkeep import Upkeep
 from tests.gateway.pools.clustered import Node
@@ -76,9 +77,9 @@ async def every_legal_name_has_its_own_pool(node: Node) -> None:
 
 async def a_pool_that_is_over_is_kept_while_some_clock_may_hold_it(node: Node) -> None:
     await node.store.put(spec(ttl_seconds=10), NOW_S)
-    await Upkeep(node.view, node.store, tuple, lambda: NOW_S + 10 + SKEW_S / 2).look_once()
+    await Upkeep(node.view, node.store, Demand.over(()), tuple, lambda: NOW_S + 10 + SKEW_S / 2).look_once()
     assert node.view.find(ACME) is not None
-    await Upkeep(node.view, node.store, tuple, lambda: NOW_S + 10 + SKEW_S).look_once()
+    await Upkeep(node.view, node.store, Demand.over(()), tuple, lambda: NOW_S + 10 + SKEW_S).look_once()
     assert node.view.find(ACME) is None
 
 

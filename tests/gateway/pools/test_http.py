@@ -8,6 +8,7 @@ import pytest
 import trio
 from trio.testing import MockClock
 
+from sie.gateway.http import pools
 from sie.gateway.settings import GatewaySettings
 from sie.wire.codec import pack
 from tests.gateway.doubles import MODEL, Gateway, open_gateway
@@ -181,6 +182,21 @@ async def test_a_spec_of_a_mebibyte_is_413_with_the_limit_and_its_size(autojump_
         reply = await gateway.client.post("/v1/pools", content=b" " * 2**20)
     assert (reply.status_code, detail(reply)["code"]) == (413, "PAYLOAD_TOO_LARGE")
     assert detail(reply)["message"] == "a pool must be at most 65536 bytes, not 1048576"
+
+
+async def test_beyond_the_limit_a_new_pool_is_409_and_a_known_one_is_changed(
+    monkeypatch: pytest.MonkeyPatch, autojump_clock: MockClock
+) -> None:
+    monkeypatch.setattr(pools, "MAX_POOLS", 3)
+    async with open_gateway(settings=SETTINGS) as gateway:
+        assert (await create(gateway)).status_code == 201
+        refused = await create(gateway, name="other")
+        assert refused.status_code == 409
+        assert detail(refused)["code"] == "TOO_MANY_POOLS"
+        assert "at most 3 pools" in str(detail(refused)["message"])
+        assert (await create(gateway, gpus={"l4": 1})).status_code == 201
+        await gateway.client.delete("/v1/pools/acme")
+        assert (await create(gateway, name="other")).status_code == 201
 
 
 async def test_a_pool_may_be_asked_for_in_msgpack(autojump_clock: MockClock) -> None:

@@ -1,7 +1,7 @@
 """Pools in a cluster: every store keeps one contract, gateways agree, and an API server may be away or misbehave."""
 
 import logging
-from functools import partial
+from itertools import chain
 
 import attrs
 import pytest
@@ -9,11 +9,12 @@ import trio
 from trio.testing import MockClock
 
 from sie.domain.pool import Pool
+from sie.gateway.core.demand import Demand
 from sie.gateway.core.pool_view import SKEW_S
 from sie.gateway.pools.api import StoreAway
 from sie.gateway.pools.kubernetes import QUIET_S
 from sie.gateway.pools.leases import drop_lease
-from sie.gateway.pools.upkeep import LOOK_S, Upkeep, keep_up_forever
+from sie.gateway.pools.upkeep import LOOK_S, Upkeep, duties
 from sie.kube.core.documents import CONFIG_MAPS, LEASES
 from sie.kube.core.names import POOL_KEY, config_map_name, lease_name
 from sie.kube.swapping import ATTEMPTS, read_or_none
@@ -104,8 +105,8 @@ async def test_every_replica_sweeps_and_only_what_nobody_renews_goes(autojump_cl
     double = new_double()
     async with open_node(double, 1) as one, open_node(double, 2) as two, open_node(double, 3) as three:
         nodes = (one, two, three)
-        upkeep = (partial(keep_up_forever, Upkeep(node.view, node.store, tuple, unix_s)) for node in nodes)
-        async with running(*upkeep):
+        upkeep = (Upkeep(node.view, node.store, Demand.over(()), tuple, unix_s) for node in nodes)
+        async with running(*chain.from_iterable(map(duties, upkeep))):
             for name in ("idle", "busy"):
                 await one.store.put(spec(name, ttl_seconds=10), unix_s())
             busy = spec("busy").name

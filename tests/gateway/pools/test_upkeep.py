@@ -1,7 +1,5 @@
 """Leases end by themselves, and a pool's workers follow the fleet (§16.3). The clock jumps."""
 
-from functools import partial
-
 import attrs
 import pytest
 import trio
@@ -11,9 +9,10 @@ from sie.domain.ids import DEFAULT_POOL, BundleName, MachineProfile, PoolName, W
 from sie.domain.lane import Lane
 from sie.domain.pool import Pool, PoolSpec, pool_spec
 from sie.domain.worker import WorkerStatus
+from sie.gateway.core.demand import Demand
 from sie.gateway.core.pool_view import SKEW_S, PoolView
 from sie.gateway.pools.memory import MemoryPools
-from sie.gateway.pools.upkeep import LOOK_S, Upkeep, keep_up_forever
+from sie.gateway.pools.upkeep import LOOK_S, Upkeep, duties
 from sie.runtime.service import running
 
 ACME = PoolName("acme")
@@ -39,7 +38,7 @@ class Stage:
 
     @property
     def upkeep(self) -> Upkeep:
-        return Upkeep(self.view, self.store, lambda: self.workers, unix_s)
+        return Upkeep(self.view, self.store, Demand.over([LANE]), lambda: self.workers, unix_s)
 
     def state(self) -> str | None:
         shown = self.view.shown(ACME, unix_s())
@@ -48,7 +47,7 @@ class Stage:
 
 async def test_a_lease_that_nobody_renews_expires_and_goes(autojump_clock: MockClock) -> None:
     stage = Stage(workers=[WorkerStatus(WorkerId("w1"), LANE, None, ready=True)])
-    async with running(partial(keep_up_forever, stage.upkeep)):
+    async with running(*duties(stage.upkeep)):
         await stage.store.put(spec(ttl_seconds=60), unix_s())
         await trio.sleep(59)
         assert stage.state() == "active"
@@ -62,7 +61,7 @@ async def test_a_lease_that_nobody_renews_expires_and_goes(autojump_clock: MockC
 
 async def test_an_unnamed_time_is_twenty_minutes(autojump_clock: MockClock) -> None:
     stage = Stage()
-    async with running(partial(keep_up_forever, stage.upkeep)):
+    async with running(*duties(stage.upkeep)):
         await stage.store.put(spec(), unix_s())
         await trio.sleep(1199)
         assert stage.state() == "pending"
@@ -72,7 +71,7 @@ async def test_an_unnamed_time_is_twenty_minutes(autojump_clock: MockClock) -> N
 
 async def test_renewing_extends_for_as_long_as_it_goes_on(autojump_clock: MockClock) -> None:
     stage = Stage()
-    async with running(partial(keep_up_forever, stage.upkeep)):
+    async with running(*duties(stage.upkeep)):
         await stage.store.put(spec(ttl_seconds=60), unix_s())
         for _ in range(10):
             await trio.sleep(50)
@@ -82,7 +81,7 @@ async def test_renewing_extends_for_as_long_as_it_goes_on(autojump_clock: MockCl
 
 async def test_a_pool_that_expired_can_be_renewed_until_it_goes(autojump_clock: MockClock) -> None:
     stage = Stage()
-    async with running(partial(keep_up_forever, stage.upkeep)):
+    async with running(*duties(stage.upkeep)):
         await stage.store.put(spec(ttl_seconds=10), unix_s())
         await trio.sleep(10 + SKEW_S / 2)
         assert stage.state() == "expired"
@@ -118,7 +117,7 @@ async def test_putting_again_changes_and_renews_and_keeps_the_birthday(autojump_
 async def test_a_worker_that_stops_taking_work_is_given_up(change: dict[str, bool], autojump_clock: MockClock) -> None:
     one = WorkerStatus(WorkerId("w1"), LANE, None, ready=True)
     stage = Stage()
-    async with running(partial(keep_up_forever, stage.upkeep)):
+    async with running(*duties(stage.upkeep)):
         await stage.store.put(spec(l4=1), unix_s())
         assert stage.state() == "pending"
         stage.workers = [one]

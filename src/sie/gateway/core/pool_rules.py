@@ -13,13 +13,14 @@ from sie.domain.ids import DEFAULT_POOL, BundleName, MachineProfile, PoolName
 from sie.domain.lane import Lane
 from sie.domain.pool import InvalidPool, PinnedModel, PoolSpec, lane_token, logical_pool_name
 from sie.domain.registry import RegistrySnapshot
+from sie.gateway.core.refusing import Refused
 
 MAX_LANES = 1024
 """Physical lanes of one cluster (§16.3): what demand may be recorded for, so that no caller can add to it."""
 GPUS_VARIABLE = "SIE_GATEWAY_CONFIGURED_GPUS"
 POOLS_VARIABLE = "SIE_GATEWAY_STATIC_QUEUE_POOLS"
+ALIASES_VARIABLE = "SIE_GATEWAY_GPU_ALIASES"
 LANES_VARIABLE = "SIE_GATEWAY_CONFIGURED_PHYSICAL_LANES"
-_NOTHING: Mapping[str, object] = {}
 T = TypeVar("T")
 
 
@@ -34,23 +35,18 @@ class PoolRules:
     profiles: tuple[MachineProfile, ...] = ()
     queue_pools: tuple[PoolName, ...] = (DEFAULT_POOL,)
     lanes: tuple[Lane, ...] = ()
+    aliases: Mapping[str, MachineProfile] = attrs.field(factory=dict)
 
 
-@attrs.frozen
-class Refused:
-    """`extra` stands beside the words in the answer."""
-
-    code: ErrorCode
-    words: str
-    extra: Mapping[str, object] = _NOTHING
-
-
-def pool_rules(gpus: Iterable[str], queue_pools: Iterable[str], lanes: Iterable[str]) -> PoolRules:
+def pool_rules(
+    gpus: Iterable[str], queue_pools: Iterable[str], lanes: Iterable[str], aliases: Iterable[str] = ()
+) -> PoolRules:
     """Raises InvalidCatalogue."""
     try:
         catalogue = tuple(map(_lane, lanes))
         declared = [MachineProfile(lane_token(text, GPUS_VARIABLE)) for text in gpus]
         static = [logical_pool_name(text, POOLS_VARIABLE) for text in queue_pools]
+        renamed = dict(map(_alias, aliases))
     except InvalidPool as error:
         raise InvalidCatalogue(str(error)) from error
     if len(catalogue) > MAX_LANES:
@@ -59,7 +55,10 @@ def pool_rules(gpus: Iterable[str], queue_pools: Iterable[str], lanes: Iterable[
     if twice is not None:
         raise InvalidCatalogue(f"{LANES_VARIABLE} must list each lane once, and lists {twice} again")
     profiles = sorted({*declared, *(lane.machine_profile for lane in catalogue)})
-    return PoolRules(tuple(profiles), tuple(dict.fromkeys((DEFAULT_POOL, *static))), catalogue)
+    astray = next((name for name in renamed.values() if profiles and name not in profiles), None)
+    if astray is not None:
+        raise InvalidCatalogue(f"{ALIASES_VARIABLE} must lead to one of {', '.join(profiles)}, not to {astray!r}")
+    return PoolRules(tuple(profiles), tuple(dict.fromkeys((DEFAULT_POOL, *static))), catalogue, renamed)
 
 
 def judge_pool(spec: PoolSpec, rules: PoolRules, snapshot: RegistrySnapshot) -> PoolSpec | Refused:
@@ -102,6 +101,13 @@ def _lane(text: str) -> Lane:
         MachineProfile(lane_token(parts[1], f"{LANES_VARIABLE} profile")),
         BundleName(lane_token(parts[2], f"{LANES_VARIABLE} bundle")),
     )
+
+
+def _alias(text: str) -> tuple[str, MachineProfile]:
+    alias, equals, profile = text.partition("=")
+    if not equals:
+        raise InvalidPool(ALIASES_VARIABLE, text, "must list aliases as alias=profile")
+    return lane_token(alias, f"{ALIASES_VARIABLE} alias"), MachineProfile(lane_token(profile, ALIASES_VARIABLE))
 
 
 def _twice(values: Iterable[T]) -> Iterator[T]:

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 import attrs
 
 from sie.domain.ids import DEFAULT_POOL, PoolName
-from sie.domain.pool import Pool, PoolState, protected_spec
+from sie.domain.pool import AssignedWorker, Pool, PoolState, protected_spec
 from sie.domain.worker import WorkerStatus
 from sie.gateway.core.assign import Assignment, decide_state
 from sie.gateway.core.pool_board import PoolBoard
@@ -42,6 +42,9 @@ class PoolView:
     def __len__(self) -> int:
         return len(self._pools)
 
+    def __iter__(self) -> Iterator[Pool]:
+        return iter(self._pools.values())
+
     def kept(self, pool: Pool) -> None:
         """The store holds it like this now. A name that is protected here stays what it is."""
         before = self._pools.get(pool.spec.name)
@@ -67,6 +70,9 @@ class PoolView:
     def assignment(self, name: PoolName) -> Assignment:
         """Nobody for a pool that is not there."""
         return self._board.assignment(name)
+
+    def shares(self, name: PoolName) -> tuple[tuple[AssignedWorker, ...], ...]:
+        return self._board.assignment(name).shares
 
     def shown(self, name: PoolName, now_s: float) -> ShownPool | None:
         pool = self._pools.get(name)

@@ -8,8 +8,10 @@ import trio
 from sie import __version__
 from sie.domain.errors import ErrorCode
 from sie.domain.ids import RequestId
+from sie.gateway.core.asking import read_asked
 from sie.gateway.core.outcome import Answered, Failed, Outcome, decide_outcome
-from sie.gateway.core.routing import Provisioning, Routed, UnknownModel, resolve
+from sie.gateway.core.refusing import Refused
+from sie.gateway.core.routing import Provisioning, Routed, resolve
 from sie.gateway.core.work import Ticket, plan_encode
 from sie.gateway.dispatch.publisher import ACK_DEADLINE_S, Submitted, TooLarge, Unavailable
 from sie.gateway.http.services import Services
@@ -43,7 +45,7 @@ async def encode(services: Services, request: Request) -> Reply:
 
 
 async def _attempt(services: Services, request_id: RequestId, request: Request) -> Answered | Refusal:
-    routed = _route(services, request.params["model"])
+    routed = _route(services, request_id, request)
     if isinstance(routed, Refusal):
         return routed
     body = _read(request)
@@ -58,19 +60,27 @@ async def _attempt(services: Services, request_id: RequestId, request: Request) 
             assert_never(other)
 
 
-def _route(services: Services, serving_id: str) -> Routed | Refusal:
-    taking_work = services.fleet.taking_work(trio.current_time())
-    match resolve(services.registry.snapshot, taking_work, serving_id):
-        case UnknownModel(name):
-            return Refusal(ErrorCode.MODEL_NOT_FOUND, f"Model not found: {name}", {"model": name})
+def _route(services: Services, request_id: RequestId, request: Request) -> Routed | Refusal:
+    asked = read_asked(request.params["model"], request.headers, services.pools.rules)
+    if isinstance(asked, Refused):
+        return _refusal(asked)
+    now_s = trio.current_time()
+    match resolve(services.facts(now_s), asked, request_id):
+        case Refused() as refused:
+            return _refusal(refused)
         case _ if not services.bus.session:
             return Refusal(ErrorCode.QUEUE_UNAVAILABLE, "the gateway is not connected to the broker")
-        case Provisioning(lane):
-            return Refusal(ErrorCode.PROVISIONING, f"no worker serves lane {lane} yet")
+        case Provisioning(spec, bundle, profile) as cold:
+            services.pools.demand.record_cold(spec, now_s, profile=profile, bundle=bundle)
+            return Refusal(ErrorCode.PROVISIONING, f"no worker serves {cold} yet")
         case Routed() as routed:
             return routed
         case other:
             assert_never(other)
+
+
+def _refusal(refused: Refused) -> Refusal:
+    return Refusal(refused.code, refused.words, refused.extra)
 
 
 def _read(request: Request) -> EncodeRequest | Refusal:

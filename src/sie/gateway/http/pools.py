@@ -12,8 +12,9 @@ import orjson
 from sie.domain.errors import ErrorCode
 from sie.domain.ids import PoolName
 from sie.domain.pool import InvalidPool, PoolSpec, logical_pool_name
-from sie.gateway.core.pool_rules import Refused, judge_pool, protected
+from sie.gateway.core.pool_rules import judge_pool, protected
 from sie.gateway.core.pool_view import ShownPool
+from sie.gateway.core.refusing import Refused
 from sie.gateway.http.services import Services
 from sie.gateway.pools.api import StoreAway
 from sie.web.bodies import JSON_TYPE, json_reply, read_body, request_format
@@ -26,6 +27,8 @@ log = logging.getLogger(__name__)
 
 MAX_BODY_BYTES = 64 * 1024
 """Of one spec: more than the bounds of its fields let it need, and little enough for where pools are kept."""
+MAX_POOLS = 4096
+"""Of a cluster, its own among them; gateways that make the last ones at the same moment may pass it by a few."""
 RENEW = "/renew"
 
 Change = Callable[[Services, Request], Awaitable[Reply]]
@@ -101,6 +104,10 @@ def _spec_of(services: Services, request: Request) -> PoolSpec | Refusal:
         spec = read_pool(read_body(request.body, request_format(request.headers)))
     except WireError as error:
         return Refusal(ErrorCode.INVALID_REQUEST, str(error))
+    view = services.pools.view
+    if len(view) >= MAX_POOLS and view.find(spec.name) is None:
+        words = f"the pool {spec.name!r} cannot be made: at most {MAX_POOLS} pools are kept, and {len(view)} are there"
+        return Refusal(ErrorCode.TOO_MANY_POOLS, words)
     judged = judge_pool(spec, services.pools.rules, services.registry.snapshot)
     return _refusal(judged) if isinstance(judged, Refused) else judged
 

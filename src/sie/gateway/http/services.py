@@ -13,14 +13,17 @@ from sie.domain.ids import PoolName, RouterId, WorkerId
 from sie.domain.registry import ModelRegistry
 from sie.domain.worker import WorkerStatus
 from sie.gateway.core.catalogue import Traffic, health
+from sie.gateway.core.demand import Demand
 from sie.gateway.core.fleet import Fleet
 from sie.gateway.core.pool_rules import PoolRules
 from sie.gateway.core.pool_view import PoolView
 from sie.gateway.core.rate import Rate
 from sie.gateway.core.replica import Replica
+from sie.gateway.core.routing import Facts
 from sie.gateway.dispatch.pending import Pending
 from sie.gateway.dispatch.publisher import Publisher
 from sie.gateway.pools.api import PoolStore
+from sie.gateway.pools.upkeep import Told
 from sie.runtime.world import Machine
 
 
@@ -35,11 +38,13 @@ class StreamDefaults:
 
 @attrs.frozen
 class Pools:
-    """Read from the view and changed in the store, which tells the view."""
+    """Read from the view and changed in the store, which tells the view; `told` is for telemetry."""
 
     view: PoolView
     store: PoolStore
     rules: PoolRules
+    demand: Demand
+    told: Told = attrs.field(factory=Told)
 
 
 @attrs.frozen
@@ -59,6 +64,9 @@ class Services:
     @property
     def registry(self) -> ModelRegistry:
         return self.replica.registry
+
+    def facts(self, now_s: float) -> Facts:
+        return Facts(self.registry.snapshot, self.pools.view, self.fleet.book(now_s))
 
     def workers(self) -> tuple[WorkerStatus, ...]:
         return tuple(self.fleet.heard_of(trio.current_time()))
