@@ -13,12 +13,19 @@ from ci.lib.bench_config import config
 from ci.lib.bench_convergence import convergence
 from ci.lib.bench_figure import Figure
 from ci.lib.bench_idle import idle
+from ci.lib.bench_pools import pools
 from ci.lib.bench_start import start
 from ci.lib.demo_system import NotReady
 from sie.adapters.api import LoadFailed
 
 Bench = Callable[[bool], Iterator[Figure]]
-BENCHES: Mapping[str, Bench] = {"start": start, "idle": idle, "config": config, "convergence": convergence}
+BENCHES: Mapping[str, Bench] = {
+    "start": start,
+    "idle": idle,
+    "config": config,
+    "convergence": convergence,
+    "pools": pools,
+}
 
 
 def main(argv: Sequence[str]) -> int:

@@ -1,34 +1,27 @@
 """Encode requests are checked to each item; replies are whole documents in both forms (wire-facts 1.2, 1.3)."""
 
-import msgpack
+from collections.abc import Callable
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from sie.domain.model import Json
 from sie.testing import strategies
-from sie.wire.codec import pack, unpack
 from sie.wire.inference_api import (
-    MAX_ITEM_TEXT_BYTES,
-    json_encode_reply,
-    msgpack_encode_reply,
+    MAX_ITEMS,
+    MAX_LABELS,
+    MAX_SCHEMA_DEPTH,
+    MAX_SCORE_ITEMS,
+    TooManyItems,
     read_encode_request,
+    read_extract_request,
+    read_score_request,
 )
-from sie.wire.ndarray import array_to_wire, arrays_to_lists
 from tests.wire.refusals import problems_of
 
 ITEMS = st.lists(strategies.items, min_size=1, max_size=3)
 OPTIONS = st.none() | st.dictionaries(strategies.texts | st.just("is_query"), strategies.json_scalars, max_size=2)
-RESULTS = st.lists(
-    st.builds(
-        lambda array, item_id: {"id": item_id, "dense": {"dims": array.size, "values": array_to_wire(array)}},
-        strategies.arrays.filter(lambda array: array.dtype.kind != "f"),
-        strategies.texts,
-    )
-    | strategies.json_values,
-    max_size=3,
-)
-ERRORS = st.lists(st.builds(lambda n, text: {"item_index": n, "error": text}, st.integers(0, 99), strategies.texts))
 
 
 @given(ITEMS)
@@ -77,33 +70,64 @@ def test_an_id_that_is_no_text_is_refused_with_its_place(items: list[dict[str, J
     assert [p.loc for p in problems_of(read_encode_request, {"items": items})] == [("items", 0, "id")]
 
 
-@given(st.sampled_from("aé€😀"), st.integers(0, 3))
-def test_the_limit_of_a_text_counts_its_utf8_bytes(character: str, over: int) -> None:
-    width = len(character.encode())
-    text = character * ((MAX_ITEM_TEXT_BYTES + over) // width)
-    told = problems_of(read_encode_request, {"items": [{"text": text}]})
-    assert [p.loc for p in told] == ([("items", 0, "text")] if len(text.encode()) > MAX_ITEM_TEXT_BYTES else [])
-
-
 @pytest.mark.parametrize("value", [None, [], "text", 1, {}, {"items": None}, {"items": "text"}, {"items": ["text"]}])
 def test_what_holds_no_items_is_refused(value: object) -> None:
     assert problems_of(read_encode_request, value)
 
 
-@given(strategies.model_ids, RESULTS, ERRORS)
-def test_a_msgpack_reply_is_one_map_of_exactly_its_keys(
-    model: str, results: list[object], errors: list[dict[str, object]]
+@pytest.mark.parametrize(
+    ("read", "most", "more"),
+    [
+        (read_encode_request, MAX_ITEMS, {}),
+        (read_extract_request, MAX_ITEMS, {}),
+        (read_score_request, MAX_SCORE_ITEMS, {"query": {"text": "q"}}),
+    ],
+)
+def test_too_many_items_are_told_before_any_is_looked_at(
+    read: Callable[[object], object], most: int, more: dict[str, object]
 ) -> None:
-    reply = unpack(msgpack_encode_reply(model, list(map(pack, results)), errors))
-    assert isinstance(reply, dict)
-    assert list(reply) == ["model", "items", *(["errors"] if errors else [])]
-    assert (reply["model"], reply["items"], reply.get("errors", [])) == (model, results, errors)
+    read({"items": [{"text": "a"}] * most, **more})
+    with pytest.raises(TooManyItems) as told:
+        read({"items": [None] * (most + 1), **more})
+    assert f"at most {most} items, not {most + 1}" in str(told.value)
 
 
-@given(strategies.model_ids, RESULTS, ERRORS)
-def test_the_two_forms_of_a_reply_say_the_same(
-    model: str, results: list[object], errors: list[dict[str, object]]
+@given(strategies.items, ITEMS, st.none() | strategies.texts, OPTIONS)
+def test_score_reads_its_tuning_from_the_top(
+    query: dict[str, Json], items: list[dict[str, Json]], instruction: str | None, options: dict[str, Json] | None
 ) -> None:
-    blobs = [msgpack.packb(result) for result in results]
-    packed = unpack(msgpack_encode_reply(model, blobs, errors))
-    assert json_encode_reply(model, blobs, errors) == arrays_to_lists(packed)
+    body = {"query": query, "items": items, "instruction": instruction, "options": options}
+    request = read_score_request({**body, "params": {"instruction": "no"}})
+    assert (request.query, list(request.items)) == (query, items)
+    assert (request.instruction, request.options) == (instruction, options)
+
+
+@given(ITEMS, st.lists(strategies.texts, max_size=3), st.none() | strategies.json_maps, OPTIONS)
+def test_extract_reads_its_tuning_from_params_alone(
+    items: list[dict[str, Json]], labels: list[str], schema: dict[str, Json] | None, options: dict[str, Json] | None
+) -> None:
+    params = {"labels": labels, "output_schema": schema, "options": options}
+    request = read_extract_request({"items": items, "params": params, "labels": ["no"], "instruction": "no"})
+    assert list(request.items) == items
+    assert (list(request.labels or ()), request.output_schema) == (labels, schema)
+    assert (request.instruction, request.options) == (None, options)
+
+
+@given(st.integers(1, 200))
+def test_a_schema_is_as_deep_as_it_may_be_and_no_deeper(depth: int) -> None:
+    schema: dict[str, object] = {}
+    for _ in range(depth - 1):
+        schema = {"items": schema}
+    told = problems_of(read_extract_request, {"items": [{"text": "a"}], "params": {"output_schema": schema}})
+    assert [p.loc for p in told] == ([("params", "output_schema")] if depth > MAX_SCHEMA_DEPTH else [])
+
+
+def test_labels_are_bounded() -> None:
+    told = problems_of(read_extract_request, {"items": [{"text": "a"}], "params": {"labels": ["x"] * (MAX_LABELS + 1)}})
+    assert [p.loc for p in told] == [("params", "labels")]
+
+
+@given(ITEMS, st.sampled_from(["long", "", 7, None]))
+def test_a_profile_may_stand_among_the_options(items: list[dict[str, Json]], profile: object) -> None:
+    request = read_encode_request({"items": items, "params": {"options": {"profile": profile}}})
+    assert request.profile == (profile if profile == "long" else None)

@@ -61,6 +61,9 @@ class ScriptedBus:
     correlated: dict[str, Handler] = attrs.field(factory=dict)
     subscribed: dict[str, Handler] = attrs.field(factory=dict)
     on_work: Callable[["ScriptedBus", Message], None] | None = None
+    waiting: int = 0
+    consumers: int = 1
+    delivered: int | None = None
     _inbox_handler: Handler | None = None
     _tokens: int = 0
 
@@ -121,9 +124,17 @@ class ScriptedBus:
         verb, _, name = call.rpartition(".")
         if verb == "STREAM.CREATE":
             self.streams[name] = json.loads(data)
+        if verb.startswith("CONSUMER.INFO."):
+            if self.delivered is None:
+                return {"error": {"code": 404, "err_code": 10014, "description": "consumer not found"}}
+            return {"config": {}, "delivered": {"stream_seq": self.delivered}}
         if name not in self.streams:
             return {"error": {"code": 404, "err_code": 10059, "description": "stream not found"}}
-        return {"config": self.streams[name]}
+        return {"config": self.streams[name], "state": {"messages": self.waiting, "consumer_count": self.consumers}}
+
+
+def is_direct(message: Message) -> bool:
+    return message.subject.count(".") == 6
 
 
 def store(bus: ScriptedBus, message: Message) -> None:

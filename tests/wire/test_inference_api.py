@@ -4,7 +4,8 @@ import msgpack
 import pytest
 
 from sie.wire.converters import WireError
-from sie.wire.inference_api import EncodeRequest, msgpack_encode_reply, read_encode_request
+from sie.wire.inference_api import EncodeRequest, read_encode_request
+from sie.wire.replies import msgpack_items_reply
 
 
 def test_a_request_of_the_published_sdk_is_read() -> None:
@@ -25,12 +26,13 @@ def test_a_request_of_the_published_sdk_is_read() -> None:
         instruction="Find",
         is_query=True,
         options={"profile": "small", "is_query": True, "output_dtype": "float16"},
+        profile="small",
     )
 
 
 def test_a_reply_with_errors_announces_three_entries_and_has_them() -> None:
     """The published gateway 0.3.1 announced three and wrote two."""
-    reply = msgpack_encode_reply("m", [b"\x81\xa2id\xa1a"], [{"item_index": 1, "error": "no"}])
+    reply = msgpack_items_reply("m", [b"\x81\xa2id\xa1a"], [{"item_index": 1, "error": "no"}])
     assert reply[:1] == b"\x83"
     assert msgpack.unpackb(reply) == {
         "model": "m",
@@ -42,7 +44,7 @@ def test_a_reply_with_errors_announces_three_entries_and_has_them() -> None:
 @pytest.mark.parametrize(
     ("value", "problem"),
     [
-        ({"items": [{}]}, "items.0.text: must be a string, not NoneType"),
+        ({"items": [{}]}, "items.0.text: is required, or one of images, audio, video, document"),
         ({"items": [{"text": "a"}, {"text": b"b"}]}, "items.1.text: must be a string, not bytes"),
         ({"items": [{"text": "\ud800"}]}, "items.0.text: must not hold lone surrogates"),
         ({"items": [{"text": "a", "id": 3}]}, "items.0.id: must be a string"),

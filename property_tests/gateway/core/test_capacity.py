@@ -16,11 +16,12 @@ from sie.gateway.core.pool_view import PoolView
 
 NOW = Moment(50.0, 1_000.0)
 MODELS = ("acme/a", "acme/b")
-FLEETS = pool_strategies.fleets().flatmap(
-    lambda fleet: st.tuples(
-        *(st.integers(0, 4).map(lambda n, w=w: attrs.evolve(w, gpu_count=n)) for w in fleet if w.takes_work)
-    )
-)
+
+
+@st.composite
+def fleets(draw: st.DrawFn) -> tuple[WorkerStatus, ...]:
+    there = (w for w in draw(pool_strategies.fleets()) if w.takes_work)
+    return tuple(attrs.evolve(w, gpu_count=draw(st.integers(0, 4))) for w in there)
 
 
 def view_of(specs: list[PoolSpec], fleet: tuple[WorkerStatus, ...], renewed_s: float = NOW.unix_s) -> PoolView:
@@ -42,7 +43,7 @@ def folded(lane: Lane) -> Lane:
 @given(
     st.lists(st.sampled_from(EVERY), unique=True),
     pool_strategies.pools_of_specs(),
-    FLEETS,
+    fleets(),
     st.sampled_from([0.0, 990.0]),
 )
 def test_each_deployed_lane_has_its_floor_and_what_leases_hold(
@@ -61,7 +62,7 @@ def test_each_deployed_lane_has_its_floor_and_what_leases_hold(
     assert set(told.warm_floor) == set(told.lease_gpus) == set(told.pending) == set(lanes)
 
 
-@given(pool_strategies.pools_of_specs(), FLEETS, st.data())
+@given(pool_strategies.pools_of_specs(), fleets(), st.data())
 def test_a_pin_is_true_where_a_worker_of_its_pool_has_the_model(
     specs: list[PoolSpec], fleet: tuple[WorkerStatus, ...], data: st.DataObject
 ) -> None:

@@ -42,6 +42,16 @@ def test_demand_lasts_until_it_is_met_or_nobody_refreshes_it(
         assert told == {lane: lane in seen_s and now_s < seen_s[lane] + DEMAND_S for lane in catalogue}
 
 
+@given(CATALOGUES, st.sampled_from(EVERY), st.booleans())
+def test_a_lane_is_wanted_while_work_is_handed_over_to_it(catalogue: list[Lane], lane: Lane, is_met: bool) -> None:
+    demand = Demand.over(catalogue)
+    with demand.handing_over(lane), demand.handing_over(lane):
+        assert demand.pending(0.0).get(lane, False) == (lane in catalogue)
+        demand.met(lane) if is_met else demand.record(lane, 0.0)
+    assert demand.pending(0.0).get(lane, False) == (lane in catalogue and not is_met)
+    assert not demand._handoffs
+
+
 @given(CATALOGUES, st.sampled_from(EVERY), st.floats(0, 10**6))
 def test_a_lane_in_another_case_is_the_lane(catalogue: list[Lane], lane: Lane, now_s: float) -> None:
     demand = Demand.over(catalogue)

@@ -10,9 +10,13 @@ from sie.domain.worker import WorkerStatus
 from sie.gateway.core.lane_book import LaneBook, Wanted
 
 HASHES = st.sampled_from((None, "one", "two"))
-FLEETS = pool_strategies.fleets().flatmap(
-    lambda fleet: st.tuples(*(HASHES.map(lambda h, w=w: attrs.evolve(w, bundle_config_hash=h)) for w in fleet))
-)
+
+
+@st.composite
+def fleets(draw: st.DrawFn) -> tuple[WorkerStatus, ...]:
+    return tuple(attrs.evolve(w, bundle_config_hash=draw(HASHES)) for w in draw(pool_strategies.fleets()))
+
+
 WANTED = st.builds(
     Wanted,
     st.sampled_from(pool_strategies.QUEUE_POOLS).map(PoolName),
@@ -31,7 +35,7 @@ def answers(status: WorkerStatus, wanted: Wanted) -> bool:
     )
 
 
-@given(FLEETS, st.sets(st.integers(0, 11).map("w{}".format)), WANTED)
+@given(fleets(), st.sets(st.integers(0, 11).map("w{}".format)), WANTED)
 def test_it_tells_who_a_walk_would_find(fleet: tuple[WorkerStatus, ...], full: set[str], wanted: Wanted) -> None:
     book = LaneBook.of(fleet, [w.worker for w in fleet if w.worker in full])
     there = [status for status in fleet if answers(status, wanted)]

@@ -12,11 +12,11 @@ from sie.domain.registry import RegistrySnapshot
 from sie.gateway.core.pool_rules import (
     InvalidCatalogue,
     PoolRules,
-    Refused,
     judge_pool,
     pool_rules,
     protected,
 )
+from sie.gateway.core.refusing import Refused
 from sie.testing import strategies
 
 NOTHING = RegistrySnapshot.empty()
@@ -80,3 +80,21 @@ def test_a_lane_of_another_form_is_refused(lane: str, form: str) -> None:
 def test_a_lane_in_two_cases_is_one_lane_twice(lane: str) -> None:
     with pytest.raises(InvalidCatalogue, match="each lane once"):
         pool_rules((), (), [lane.upper(), lane.lower()])
+
+
+@pytest.mark.parametrize(
+    ("aliases", "problem"),
+    [
+        (["l4"], "must list aliases as alias=profile"),
+        (["big=h100"], "must lead to one of a100, l4, not to 'h100'"),
+        (["no alias=l4"], "SIE_GATEWAY_GPU_ALIASES alias must be 1 to 63"),
+    ],
+)
+def test_an_alias_leads_to_a_profile_that_was_deployed(aliases: list[str], problem: str) -> None:
+    with pytest.raises(InvalidCatalogue) as told:
+        pool_rules(["l4", "a100"], [], [], aliases)
+    assert problem in str(told.value)
+
+
+def test_aliases_are_lower_case_and_free_where_nothing_was_deployed() -> None:
+    assert pool_rules([], [], [], ["Big=H100"]).aliases == {"big": "h100"}

@@ -2,10 +2,20 @@
 
 from collections.abc import Mapping
 
+import attrs
+
 from sie.bus.jetstream_api import ConsumerSpec, Storage, StreamSpec
-from sie.domain.ids import PoolName
+from sie.domain.ids import PoolName, WorkerId
 from sie.domain.lane import Lane
-from sie.domain.subjects import lane_consumer, lane_filter, work_stream, work_stream_subjects
+from sie.domain.subjects import (
+    lane_consumer,
+    lane_filter,
+    work_stream,
+    work_stream_subjects,
+    worker_consumer,
+    worker_stream,
+    worker_stream_subjects,
+)
 
 MAX_MSGS = 100_000
 ACK_WAIT_S = 30.0
@@ -38,6 +48,12 @@ def work_stream_spec(pool: PoolName, *, storage: str, replicas: int, max_age_s: 
     )
 
 
+def worker_stream_spec(lane: Lane, worker: WorkerId, *, storage: str, replicas: int, max_age_s: float) -> StreamSpec:
+    """Of the work that is for this worker by name (§8.2). Raises as `work_stream_spec` does."""
+    shared = work_stream_spec(lane.pool, storage=storage, replicas=replicas, max_age_s=max_age_s)
+    return attrs.evolve(shared, name=worker_stream(worker), subjects=worker_stream_subjects(lane, worker))
+
+
 def lane_consumer_spec(lane: Lane) -> ConsumerSpec:
     """The durable that every worker of the lane pulls from; it takes all models of the lane."""
     return ConsumerSpec(
@@ -47,4 +63,14 @@ def lane_consumer_spec(lane: Lane) -> ConsumerSpec:
         ack_wait_s=ACK_WAIT_S,
         max_deliver=MAX_DELIVER,
         max_ack_pending=MAX_ACK_PENDING,
+    )
+
+
+def worker_consumer_spec(lane: Lane, worker: WorkerId) -> ConsumerSpec:
+    """The durable of the worker's own stream."""
+    return attrs.evolve(
+        lane_consumer_spec(lane),
+        stream=worker_stream(worker),
+        name=worker_consumer(worker),
+        filter_subject=worker_stream_subjects(lane, worker)[0],
     )

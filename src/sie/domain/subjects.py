@@ -11,7 +11,15 @@ HEALTH_ASK = "sie.ask.health"
 """Whoever publishes here wants every worker's heartbeat now. Outside `sie.health.>`, where each token is a worker."""
 CONFIG_ALL = "sie.config.models._all"
 """Every delta, for gateways (§3)."""
+WORK_CANCELS = "work_cancel.>"
+"""Every gateway's word that a request is over (§8)."""
+ADVISORIES = "$JS.EVENT.ADVISORY.CONSUMER.MAX_DELIVERIES.>"
+"""What JetStream tells of each message that it gives up, of any stream (§8)."""
+DEAD_LETTERS = "DEAD_LETTERS"
+DEAD_LETTERS_ALL = "sie.dlq.>"
 _INBOX = "_INBOX"
+_MAX_TOKEN_CHARS = 512
+"""A subject that was published once fits with another prefix, too."""
 _NORMAL = str.maketrans({"/": "__", ".": "_dot_", "*": "_", ">": "_", " ": "_"})
 
 
@@ -25,12 +33,53 @@ def work_subject(lane: Lane, model: ModelId) -> str:
     return f"{_lane_prefix(lane)}.{normalize_token(model)}"
 
 
+def direct_subject(lane: Lane, model: ModelId, worker: WorkerId) -> str:
+    """Seven tokens: the pool's stream takes six (§8.2)."""
+    return f"{work_subject(lane, model)}.{normalize_token(worker)}"
+
+
+def worker_stream(worker: WorkerId) -> str:
+    return f"WORK_WORKER_{normalize_token(worker)}"
+
+
+def worker_stream_subjects(lane: Lane, worker: WorkerId) -> tuple[str, ...]:
+    return (f"{lane_filter(lane)}.{normalize_token(worker)}",)
+
+
+def worker_consumer(worker: WorkerId) -> str:
+    return f"gen-{normalize_token(worker)}"
+
+
+def work_cancel_subject(router: RouterId, request: RequestId) -> str:
+    return f"work_cancel.{router}.{request}"
+
+
+def batch_cancel_subject(router: RouterId, worker: WorkerId, request: RequestId) -> str:
+    return f"batch_cancel.{router}.{normalize_token(worker)}.{request}"
+
+
 def work_stream(pool: PoolName) -> str:
     return f"WORK_POOL_{pool}"
 
 
 def work_stream_subjects(pool: PoolName) -> tuple[str, ...]:
     return (f"sie.work.{pool}.*.*.*",)
+
+
+def is_work_stream(stream: str) -> bool:
+    return stream.startswith("WORK_")
+
+
+def dead_letter_subject(work: str) -> str:
+    """Filed under the model, the sixth token of the work's subject (§16.2); a subject of another shape as a whole."""
+    tokens = work.split(".")
+    token = normalize_token(tokens[5].replace("/", "_") if len(tokens) > 5 else work)
+    return f"sie.dlq.{token[:_MAX_TOKEN_CHARS] or '_'}"
+
+
+def lane_subject(work: str) -> str:
+    """The pool's subject for work that may have been sent to one worker alone (§8.2)."""
+    return ".".join(work.split(".")[:6])
 
 
 def lane_filter(lane: Lane) -> str:
@@ -63,6 +112,11 @@ def request_of_result(subject: str) -> RequestId | None:
     """The request that a message in a router's inbox answers; None where the subject is not of that shape."""
     tokens = subject.split(".")
     return RequestId(tokens[2]) if len(tokens) == 3 and tokens[0] == _INBOX and tokens[2] else None
+
+
+def batch_cancels(worker: WorkerId) -> str:
+    """What gateways withdraw from this worker."""
+    return f"batch_cancel.*.{normalize_token(worker)}.*"
 
 
 def _lane_prefix(lane: Lane) -> str:

@@ -7,7 +7,8 @@ import trio
 
 from sie.authority.client import open_http_authority
 from sie.bus.nats import open_bus
-from sie.gateway.app import World, pool_rules_of, run
+from sie.gateway.app import World, pool_home_of, pool_rules_of, run
+from sie.gateway.core.pool_home import InCluster, InvalidHome
 from sie.gateway.core.pool_rules import InvalidCatalogue
 from sie.gateway.pools.cluster import access_to
 from sie.gateway.settings import GatewaySettings
@@ -25,9 +26,9 @@ def serve(settings: GatewaySettings) -> None:
         for url in settings.workers:
             Place.of(url)
         pool_rules_of(settings)
-        if settings.kubernetes:
+        if isinstance(pool_home_of(settings), InCluster):
             tls_context(access_to(settings.k8s_namespace))
-    except (InvalidPlace, InvalidCatalogue, NoAccess) as error:
+    except (InvalidPlace, InvalidCatalogue, InvalidHome, NoAccess) as error:
         raise click.UsageError(str(error)) from error
     with logging_to_stderr(level=settings.log_level, as_json=settings.log_json):
         run_service(partial(_run, settings))

@@ -11,6 +11,7 @@ from quart_trio import QuartTrio
 
 from sie.authority.client import OpenAuthority
 from sie.bus.api import Bus, OpenBus
+from sie.bus.dead_letters import DeadLetterBox, dead_letters_spec
 from sie.bus.urls import with_credentials
 from sie.domain.convergence import Trust
 from sie.domain.hash_form import HashForm
@@ -18,22 +19,25 @@ from sie.domain.ids import RouterId, router_id
 from sie.domain.subjects import inbox_prefix
 from sie.domain.worker import WorkerStatus
 from sie.gateway.core.access import Access, is_enforced
+from sie.gateway.core.admission import Limits
+from sie.gateway.core.demand import Demand
 from sie.gateway.core.fleet import Fleet
+from sie.gateway.core.pool_home import Home, pool_home
 from sie.gateway.core.pool_rules import PoolRules, pool_rules
 from sie.gateway.core.pool_view import PoolView
 from sie.gateway.core.replica import Replica
+from sie.gateway.dispatch.assembling import Bounds, Stored, assemble
+from sie.gateway.dispatch.dead_letters import DeadLetters
+from sie.gateway.dispatch.dispatcher import Dispatcher
 from sie.gateway.dispatch.inbox import Inbox
 from sie.gateway.dispatch.pending import Pending
-from sie.gateway.dispatch.publisher import Publisher
-from sie.gateway.dispatch.streams import Streams
-from sie.gateway.http import configs, encode, feed, page, pools, status
+from sie.gateway.http import configs, feed, inference, page, pools, status
 from sie.gateway.http.guards import Admitting, admitting, guarded, guarded_sockets
-from sie.gateway.http.services import Pools, Services, StreamDefaults
+from sie.gateway.http.services import Pools, Services
 from sie.gateway.http.surface import surface_of
 from sie.gateway.pools.cluster import OpenKube, open_found_kube
-from sie.gateway.pools.kubernetes import open_kubernetes_pools
-from sie.gateway.pools.memory import MemoryPools
-from sie.gateway.pools.upkeep import Upkeep, keep_up_forever
+from sie.gateway.pools.opening import Surroundings, open_store
+from sie.gateway.pools.upkeep import Upkeep, duties
 from sie.gateway.settings import GatewaySettings
 from sie.gateway.sync.bootstrap import Syncing
 from sie.gateway.sync.following import Sources, following
@@ -66,13 +70,15 @@ async def run(
     replica, fleet, pending = Replica(), Fleet(), Pending()
     syncing = Syncing(replica, world.machine.run_in_thread, world.machine.build_in_thread, HashForm(settings.hash_form))
     async with (
-        _pools(settings, world) as pools_here,
         world.open_bus(_nats_url(settings), inbox=inbox_prefix(router), name=f"sie-gateway {router}") as bus,
-        running(*_ears(settings, world, bus, fleet), partial(keep_up_forever, _upkeep(pools_here, world, fleet))),
+        _pools(settings, world, bus) as pools_here,
+        running(*_ears(settings, world, bus, fleet), *duties(_upkeep(pools_here, world, fleet))),
+        running(_dead_letters(settings, bus).keep_forever),
         following(syncing, bus, _sources(settings, world)),
     ):
         bus.on_inbox(Inbox(pending).receive)
-        services = _services(settings, world, router, replica, fleet, bus, pending, pools_here)
+        dispatcher = _dispatcher(settings, bus, router, pending, pools_here.demand)
+        services = Services(world.machine, router, replica, fleet, bus, dispatcher, pools_here)
         app = _app(services, admitting(_access(settings)))
         stop = world.machine.stop
         await world.serve(app, host=settings.host, port=settings.port, stop=stop, task_status=task_status)
@@ -80,6 +86,11 @@ async def run(
 
 def _nats_url(settings: GatewaySettings) -> str:
     return with_credentials(settings.nats_url, settings.nats_user, settings.nats_password)
+
+
+def _dead_letters(settings: GatewaySettings, bus: Bus) -> DeadLetters:
+    spec = dead_letters_spec(storage=settings.stream_storage, replicas=settings.stream_replicas)
+    return DeadLetters(bus, DeadLetterBox(bus, spec))
 
 
 def _sources(settings: GatewaySettings, world: World) -> Sources:
@@ -95,56 +106,42 @@ def _sources(settings: GatewaySettings, world: World) -> Sources:
 
 def pool_rules_of(settings: GatewaySettings) -> PoolRules:
     """Raises InvalidCatalogue."""
-    return pool_rules(settings.configured_gpus, settings.static_queue_pools, settings.configured_physical_lanes)
+    return pool_rules(
+        settings.configured_gpus, settings.static_queue_pools, settings.configured_physical_lanes, settings.gpu_aliases
+    )
+
+
+def pool_home_of(settings: GatewaySettings) -> Home:
+    """Raises InvalidHome."""
+    return pool_home(bucket=settings.pool_bucket, kubernetes=settings.kubernetes, namespace=settings.k8s_namespace)
 
 
 @asynccontextmanager
-async def _pools(settings: GatewaySettings, world: World) -> AsyncIterator[Pools]:
+async def _pools(settings: GatewaySettings, world: World, bus: Bus) -> AsyncIterator[Pools]:
     rules = pool_rules_of(settings)
     view = PoolView.with_protected(rules.queue_pools, world.machine.unix_s())
-    if not settings.kubernetes:
-        yield Pools(view, MemoryPools(view), rules)
-        return
-    async with (
-        world.open_kube(settings.k8s_namespace, world.machine.run_in_thread) as kube,
-        open_kubernetes_pools(kube, view, luck=world.machine.random.random) as store,
-    ):
-        yield Pools(view, store, rules)
+    demand = Demand.over(rules.lanes)
+    around = Surroundings(bus, settings.stream_replicas, world.open_kube, world.machine)
+    async with open_store(pool_home_of(settings), view, around) as store:
+        yield Pools(view, store, rules, demand)
 
 
 def _upkeep(pools_here: Pools, world: World, fleet: Fleet) -> Upkeep:
     def workers() -> Iterator[WorkerStatus]:
         return fleet.taking_work(trio.current_time())
 
-    return Upkeep(pools_here.view, pools_here.store, workers, world.machine.unix_s)
+    here = pools_here
+    return Upkeep(here.view, here.store, here.demand, workers, world.machine.unix_s, here.told)
 
 
-def _services(
-    settings: GatewaySettings,
-    world: World,
-    router: RouterId,
-    replica: Replica,
-    fleet: Fleet,
-    bus: Bus,
-    pending: Pending,
-    pools_here: Pools,
-) -> Services:
-    return Services(
-        machine=world.machine,
-        router=router,
-        replica=replica,
-        fleet=fleet,
-        bus=bus,
-        pending=pending,
-        publisher=Publisher(bus, Streams(bus)),
-        streams=StreamDefaults(settings.stream_storage, settings.stream_replicas, settings.stream_max_age_s),
-        request_timeout_s=settings.request_timeout_s,
-        pools=pools_here,
-    )
+def _dispatcher(settings: GatewaySettings, bus: Bus, router: RouterId, pending: Pending, demand: Demand) -> Dispatcher:
+    stored = Stored(settings.stream_storage, settings.stream_replicas, settings.stream_max_age_s)
+    limits = Limits(settings.max_stream_pending, settings.max_lane_in_flight_items, settings.lane_backpressure_enforce)
+    return assemble(bus, router, pending, demand, stored, Bounds(limits, settings.request_timeout_s))
 
 
 def _app(services: Services, admit: Admitting) -> QuartTrio:
-    routes = (encode, status, configs, pools, page)
+    routes = (inference, status, configs, pools, page)
     return build_quart(
         "sie-gateway",
         guarded((route for module in routes for route in module.routes(services)), admit),

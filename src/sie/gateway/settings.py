@@ -5,6 +5,7 @@ from typing import Literal
 import attrs
 
 from sie.bus.jetstream_api import Storage
+from sie.gateway.core.admission import DEFAULT_LANE_ITEMS, DEFAULT_STREAM_PENDING
 from sie.runtime.settings import HashFormName, LogLevel, setting
 
 HealthMode = Literal["nats", "ws"]
@@ -74,6 +75,23 @@ class GatewaySettings:
     request_timeout_s: float = setting(
         120.0, env="SIE_GATEWAY_REQUEST_TIMEOUT", help="Seconds that a request waits for its results", at_least=0.1
     )
+    max_stream_pending: int = setting(
+        DEFAULT_STREAM_PENDING,
+        env="SIE_GATEWAY_MAX_STREAM_PENDING",
+        help="Items waiting in a pool's queue from which on it takes no more",
+        at_least=1,
+    )
+    max_lane_in_flight_items: int = setting(
+        DEFAULT_LANE_ITEMS,
+        env="SIE_GATEWAY_MAX_LANE_IN_FLIGHT_ITEMS",
+        help="Items of this gateway in one lane from which on it is over its limit",
+        at_least=1,
+    )
+    lane_backpressure_enforce: bool = setting(
+        False,
+        env="SIE_GATEWAY_LANE_BACKPRESSURE_ENFORCE",
+        help="Refuse what passes a lane's limit, and not only count it",
+    )
     configured_gpus: tuple[str, ...] = setting(
         (), env="SIE_GATEWAY_CONFIGURED_GPUS", help="Machine profiles that the cluster has; unset: pools may name any"
     )
@@ -87,6 +105,12 @@ class GatewaySettings:
         (),
         env="SIE_GATEWAY_CONFIGURED_PHYSICAL_LANES",
         help="Lanes that can be scaled, each pool/profile/bundle, at most 1024",
+    )
+    pool_bucket: str | None = setting(
+        None,
+        env="SIE_GATEWAY_POOL_BUCKET",
+        flags=("--pool-bucket",),
+        help="Keep pools in this bucket of the broker, for all gateways that name it; unset: in this process alone",
     )
     kubernetes: bool = setting(
         False,

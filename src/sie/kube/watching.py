@@ -19,7 +19,7 @@ from sie.kube.core.values import Change, Event, T
 
 log = logging.getLogger(__name__)
 
-BATCH = 64
+BATCH = 16
 """Changes of a listing between two turns of the loop."""
 
 

@@ -5,7 +5,7 @@ There is one converter per strictness, built once.
 """
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal, TypeVar, get_args, get_origin
+from typing import Any, Literal, Self, TypeVar, get_args, get_origin
 
 import attrs
 import cattrs
@@ -34,7 +34,7 @@ class WireError(ValueError):
         self.problems = tuple(problems)
 
     @classmethod
-    def at(cls, *loc: str | int, message: str) -> "WireError":
+    def at(cls, *loc: str | int, message: str) -> Self:
         return cls([Problem(loc, message)])
 
 

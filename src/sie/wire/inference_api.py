@@ -1,114 +1,186 @@
-"""`POST /v1/encode/{model}` as clients send it and read it (wire-facts 1.2 and 1.3).
+"""What clients ask of `/v1/encode`, `/v1/score` and `/v1/extract` (wire-facts 1.2). Checked down to each item.
 
-A request is checked here down to each item, with the field named; results are spliced into the reply unread.
+Encode and extract read their tuning from `params` alone, score from the top level (§2).
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterator, Mapping
+from typing import TypeAlias
 
 import attrs
-import msgpack
 
-from sie.wire.codec import unpack
 from sie.wire.converters import TOLERANT, WireError, structure
-from sie.wire.ndarray import arrays_to_lists
+from sie.wire.items import Item, checked_item, checked_items
 
-MAX_ITEM_TEXT_BYTES = 2 * 1024 * 1024
-"""UTF-8 bytes of one item's text (wire-facts 1.2)."""
-
-
-@attrs.frozen(kw_only=True)
-class EncodeParams:
-    """The only place that encode reads its tuning from (§2)."""
-
-    output_types: tuple[str, ...] | None = None
-    instruction: str | None = None
-    output_dtype: str | None = None
-    is_query: bool | None = None
-    options: Mapping[str, object] | None = None
-
-
-@attrs.frozen(kw_only=True)
-class EncodeBody:
-    items: tuple[Mapping[str, object], ...]
-    params: EncodeParams | None = None
+MAX_ITEMS = 4096
+"""Work items of one request (§16.2)."""
+MAX_SCORE_ITEMS = 1000
+MAX_LABELS = 1000
+MAX_SCHEMA_DEPTH = 128
+MAX_SCHEMA_VALUES = 100_000
+Options: TypeAlias = Mapping[str, object]
 
 
 @attrs.frozen(kw_only=True)
 class EncodeRequest:
-    """`items` are the client's maps, each with a checked `text`."""
+    """`profile` is the one that the options name, whose name in the path then stands without one."""
 
-    items: tuple[Mapping[str, object], ...]
-    output_types: tuple[str, ...] | None
-    instruction: str | None
-    is_query: bool
-    options: Mapping[str, object] | None
+    items: tuple[Item, ...]
+    output_types: tuple[str, ...] | None = None
+    instruction: str | None = None
+    is_query: bool = False
+    options: Options | None = None
+    profile: str | None = None
 
 
-def read_encode_request(value: object) -> EncodeRequest:
-    """Raises WireError, naming the field."""
-    body = structure(TOLERANT, value, EncodeBody)
-    params = body.params or EncodeParams()
-    for index, item in enumerate(body.items):
-        _check_item(index, item)
+@attrs.frozen(kw_only=True)
+class ScoreRequest:
+    query: Item
+    items: tuple[Item, ...]
+    instruction: str | None = None
+    options: Options | None = None
+    profile: str | None = None
+
+
+@attrs.frozen(kw_only=True)
+class ExtractRequest:
+    items: tuple[Item, ...]
+    labels: tuple[str, ...] | None = None
+    output_schema: Mapping[str, object] | None = None
+    instruction: str | None = None
+    options: Options | None = None
+    profile: str | None = None
+
+
+InferenceRequest: TypeAlias = EncodeRequest | ScoreRequest | ExtractRequest
+
+
+@attrs.frozen(kw_only=True)
+class _EncodeParams:
+    output_types: tuple[str, ...] | None = None
+    instruction: str | None = None
+    output_dtype: str | None = None
+    is_query: bool | None = None
+    options: Options | None = None
+
+
+@attrs.frozen(kw_only=True)
+class _EncodeBody:
+    items: tuple[object, ...]
+    params: _EncodeParams | None = None
+
+
+@attrs.frozen(kw_only=True)
+class _ScoreBody:
+    query: object
+    items: tuple[object, ...]
+    instruction: str | None = None
+    options: Options | None = None
+
+
+@attrs.frozen(kw_only=True)
+class _ExtractParams:
+    labels: tuple[str, ...] | None = None
+    output_schema: Mapping[str, object] | None = None
+    instruction: str | None = None
+    options: Options | None = None
+
+
+@attrs.frozen(kw_only=True)
+class _ExtractBody:
+    items: tuple[object, ...]
+    params: _ExtractParams | None = None
+
+
+class TooManyItems(WireError):
+    """Told before any of them is looked at."""
+
+
+def read_encode_request(value: object, *, is_json: bool = False) -> EncodeRequest:
+    """Raises WireError, naming the field; TooManyItems."""
+    _check_count(value, MAX_ITEMS)
+    body = structure(TOLERANT, value, _EncodeBody)
+    params = body.params or _EncodeParams()
     return EncodeRequest(
-        items=body.items,
+        items=checked_items(body.items, "items", is_json=is_json),
         output_types=params.output_types,
         instruction=params.instruction,
         is_query=_is_query(params),
         options=_options(params),
+        profile=_profile(params.options),
     )
 
 
-def msgpack_encode_reply(model: str, results: Sequence[bytes], errors: Sequence[Mapping[str, object]]) -> bytes:
-    """`{"model", "items"[, "errors"]}` around results that are msgpack already."""
-    packer = msgpack.Packer(use_bin_type=True, autoreset=False)
-    packer.pack_map_header(3 if errors else 2)
-    packer.pack("model")
-    packer.pack(model)
-    packer.pack("items")
-    packer.pack_array_header(len(results))
-    head: bytes = packer.bytes()
-    tail = _packed_errors(errors) if errors else b""
-    return b"".join((head, *results, tail))
+def read_score_request(value: object, *, is_json: bool = False) -> ScoreRequest:
+    """Raises WireError, naming the field; TooManyItems."""
+    _check_count(value, MAX_SCORE_ITEMS)
+    body = structure(TOLERANT, value, _ScoreBody)
+    return ScoreRequest(
+        query=checked_item(body.query, ("query",), is_json=is_json),
+        items=checked_items(body.items, "items", is_json=is_json),
+        instruction=body.instruction,
+        options=body.options,
+        profile=_profile(body.options),
+    )
 
 
-def json_encode_reply(
-    model: str, results: Iterable[bytes], errors: Sequence[Mapping[str, object]]
-) -> Mapping[str, object]:
-    """The same reply with arrays as nested lists."""
-    reply: dict[str, object] = {"model": model, "items": [arrays_to_lists(unpack(blob)) for blob in results]}
-    return {**reply, "errors": list(errors)} if errors else reply
+def read_extract_request(value: object, *, is_json: bool = False) -> ExtractRequest:
+    """Raises WireError, naming the field; TooManyItems."""
+    _check_count(value, MAX_ITEMS)
+    body = structure(TOLERANT, value, _ExtractBody)
+    params = body.params or _ExtractParams()
+    if params.labels is not None and len(params.labels) > MAX_LABELS:
+        limit = f"must hold at most {MAX_LABELS} labels, not {len(params.labels)}"
+        raise WireError.at("params", "labels", message=limit)
+    if params.output_schema is not None:
+        _check_schema(params.output_schema)
+    return ExtractRequest(
+        items=checked_items(body.items, "items", is_json=is_json),
+        labels=params.labels,
+        output_schema=params.output_schema,
+        instruction=params.instruction,
+        options=params.options,
+        profile=_profile(params.options),
+    )
 
 
-def _packed_errors(errors: Sequence[Mapping[str, object]]) -> bytes:
-    key: bytes = msgpack.packb("errors")
-    rows: bytes = msgpack.packb(list(errors))
-    return key + rows
+def _check_count(value: object, most: int) -> None:
+    items = value.get("items") if isinstance(value, Mapping) else None
+    if isinstance(items, list | tuple) and len(items) > most:
+        raise TooManyItems.at("items", message=f"must hold at most {most} items, not {len(items)}")
 
 
-def _check_item(index: int, item: Mapping[str, object]) -> None:
-    text = item.get("text")
-    if not isinstance(text, str):
-        raise WireError.at("items", index, "text", message=f"must be a string, not {type(text).__name__}")
-    try:
-        size = len(text.encode())
-    except UnicodeEncodeError as error:
-        raise WireError.at("items", index, "text", message="must not hold lone surrogates") from error
-    if size > MAX_ITEM_TEXT_BYTES:
-        limit = f"must be at most {MAX_ITEM_TEXT_BYTES} bytes of UTF-8, not {size}"
-        raise WireError.at("items", index, "text", message=limit)
-    if not isinstance(item.get("id", ""), str | None):
-        raise WireError.at("items", index, "id", message="must be a string")
-
-
-def _is_query(params: EncodeParams) -> bool:
+def _is_query(params: _EncodeParams) -> bool:
     """A flag of its own, or as the published client sends it, inside the options (wire-facts 1.2)."""
     option = (params.options or {}).get("is_query")
     return params.is_query if params.is_query is not None else option is True
 
 
-def _options(params: EncodeParams) -> Mapping[str, object] | None:
+def _options(params: _EncodeParams) -> Options | None:
     """`output_dtype` has no field of its own on the queue, so it rides in the options (wire-facts 1.2)."""
     if params.output_dtype is None:
         return params.options
     return {**(params.options or {}), "output_dtype": params.output_dtype}
+
+
+def _profile(options: Options | None) -> str | None:
+    profile = (options or {}).get("profile")
+    return profile if isinstance(profile, str) and profile else None
+
+
+def _check_schema(schema: Mapping[str, object]) -> None:
+    """Level by level, so that no depth of it costs a stack."""
+    level: list[object] = [schema]
+    depth = seen = 0
+    while level:
+        depth, seen = depth + 1, seen + len(level)
+        if depth > MAX_SCHEMA_DEPTH or seen > MAX_SCHEMA_VALUES:
+            limit = f"must hold at most {MAX_SCHEMA_VALUES} values, nested {MAX_SCHEMA_DEPTH} deep at most"
+            raise WireError.at("params", "output_schema", message=f"{limit}, and has {seen} down to depth {depth}")
+        level = [inner for value in level for inner in _inner(value)]
+
+
+def _inner(value: object) -> Iterator[object]:
+    if isinstance(value, Mapping):
+        yield from value.values()
+    elif isinstance(value, list | tuple):
+        yield from value

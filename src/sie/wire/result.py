@@ -1,6 +1,7 @@
 """What became of one unit of work, from a worker to the gateway that asked (§16.2, wire-facts 2.3)."""
 
 from collections.abc import Mapping
+from typing import Literal
 
 import attrs
 
@@ -10,7 +11,10 @@ from sie.wire.converters import TOLERANT, structure
 
 @attrs.frozen(kw_only=True)
 class WorkResult:
-    """`result_msgpack` is the finished item of the reply (wire-facts 1.3), spliced in unread. Times in milliseconds."""
+    """`result_msgpack` is the finished item of the reply (wire-facts 1.3), spliced in unread. Times in milliseconds.
+
+    `origin` tells work that came to this worker by name (§8.2, decisions).
+    """
 
     work_item_id: str
     request_id: str
@@ -29,10 +33,15 @@ class WorkResult:
     units: Mapping[str, int] | None = None
     executed_bundle_config_hash: str | None = None
     retry_after_s: int | None = None
+    origin: Literal["direct"] | None = None
+
+
+_FIELDS = tuple(field.name for field in attrs.fields(WorkResult))
 
 
 def encode_result(result: WorkResult) -> bytes:
-    return pack({key: value for key, value in TOLERANT.unstructure(result).items() if value is not None})
+    values = ((name, getattr(result, name)) for name in _FIELDS)
+    return pack({name: value for name, value in values if value is not None})
 
 
 def decode_result(data: bytes) -> WorkResult:

@@ -9,7 +9,8 @@ from trio.testing import MockClock
 
 from sie.testing.cluster.catalogue import SMALL, CatalogueFolders
 from sie.testing.cluster.client import Ask
-from sie.testing.cluster.cluster import Topology, open_cluster
+from sie.testing.cluster.cluster import open_cluster
+from sie.testing.cluster.topology import Topology
 from sie.testing.simulation.clients import Clients
 
 

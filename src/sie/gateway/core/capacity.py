@@ -71,8 +71,7 @@ def capacity_of(view: PoolView, demand: Demand, workers: Mapping[WorkerId, Worke
             floors[lane] = max(floors[lane], floor)
     for worker in _leased(view, held):
         status = workers.get(WorkerId(worker.name))
-        lane = None if status is None else folded_lane(status.lane)
-        if status is not None and lane in leased:
+        if status is not None and (lane := folded_lane(status.lane)) in leased:
             leased[lane] += status.gpu_count
     return Capacity(moment.now_s, pending, floors, leased)
 

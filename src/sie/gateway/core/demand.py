@@ -4,7 +4,9 @@ Only lanes that were deployed can be in it, so callers can refresh an entry and 
 itself, or when work for exactly that lane was published; that workers came changes nothing. Sans-IO.
 """
 
-from collections.abc import Iterable, Mapping
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 
 import attrs
 
@@ -23,6 +25,7 @@ class Demand:
 
     _until_s: dict[Lane, float]
     _of_queue_pool: Mapping[PoolName, tuple[Lane, ...]]
+    _handoffs: Counter[Lane] = attrs.field(factory=Counter, init=False)
 
     @classmethod
     def over(cls, catalogue: Iterable[Lane]) -> "Demand":
@@ -70,6 +73,21 @@ class Demand:
         if folded in self._until_s:
             self._until_s[folded] = float("-inf")
 
+    @contextmanager
+    def handing_over(self, lane: Lane) -> Iterator[None]:
+        """A request's work is on its way to the lane: until that ends, whatever comes of it, the lane is wanted."""
+        folded = folded_lane(lane)
+        is_known = folded in self._until_s
+        if is_known:
+            self._handoffs[folded] += 1
+        try:
+            yield
+        finally:
+            if is_known:
+                self._handoffs[folded] -= 1
+                if not self._handoffs[folded]:
+                    del self._handoffs[folded]
+
     def pending(self, now_s: float) -> Mapping[Lane, bool]:
         """Of every lane that was deployed, so that one which is over is told as such."""
-        return {lane: now_s < until_s for lane, until_s in self._until_s.items()}
+        return {lane: now_s < until_s or lane in self._handoffs for lane, until_s in self._until_s.items()}

@@ -10,7 +10,7 @@ import attrs
 import orjson
 
 from sie.domain.ids import PoolName
-from sie.domain.pool import Pool, PoolSpec
+from sie.domain.pool import Pool, PoolSpec, asked_for
 from sie.kube.core.names import (
     MANAGED_BY,
     MANAGER,
@@ -55,16 +55,27 @@ class _Stored:
 def read_stored(item: ConfigMap) -> Pool | Nonsense:
     if item.metadata.labels.get(MANAGED_BY) != MANAGER:
         return Nonsense(f"its label {MANAGED_BY} is not {MANAGER}")
-    text = item.data.get(POOL_KEY, "")
+    found = read_pool_text(item.data.get(POOL_KEY, ""))
+    if isinstance(found, Nonsense):
+        return Nonsense(f"{POOL_KEY}: {found.why}")
+    if pool_of_config_map(item.metadata.name) != found.spec.name:
+        return Nonsense(f"{POOL_KEY} is of the pool {found.spec.name!r}, which has another object")
+    return found
+
+
+def read_pool_text(text: str | bytes) -> Pool | Nonsense:
+    """A pool's document, wherever it is kept."""
     if len(text) > MAX_DOCUMENT_CHARS:
-        return Nonsense(f"{POOL_KEY} must have at most {MAX_DOCUMENT_CHARS} characters, not {len(text)}")
+        return Nonsense(f"it must have at most {MAX_DOCUMENT_CHARS} characters, not {len(text)}")
     try:
-        pool = _pool_in(orjson.loads(text))
+        return _pool_in(orjson.loads(text))
     except ValueError as error:
-        return Nonsense(f"{POOL_KEY}: {error}")
-    if pool_of_config_map(item.metadata.name) != pool.spec.name:
-        return Nonsense(f"{POOL_KEY} is of the pool {pool.spec.name!r}, which has another object")
-    return pool
+        return Nonsense(str(error))
+
+
+def write_pool_text(pool: Pool) -> bytes:
+    status = {"created_at": pool.created_s, "last_renewed": pool.renewed_s}
+    return orjson.dumps({"spec": spec_document(pool.spec), "status": status})
 
 
 def pool_kept(item: ConfigMap | None) -> Pool | None:
@@ -75,8 +86,7 @@ def pool_kept(item: ConfigMap | None) -> Pool | None:
 
 def with_spec(item: ConfigMap | None, spec: PoolSpec, now_s: float) -> ConfigMap:
     """What should be there once the pool was asked for, whatever was: nonsense is written over."""
-    before = pool_kept(item)
-    pool = Pool(spec, now_s, now_s) if before is None else attrs.evolve(before.renewed(now_s), spec=spec)
+    pool = asked_for(pool_kept(item), spec, now_s)
     return _written(item or ConfigMap(Metadata(config_map_name(spec.name))), pool)
 
 
@@ -119,8 +129,7 @@ def _pool_in(document: object) -> Pool:
 
 
 def _written(item: ConfigMap, pool: Pool) -> ConfigMap:
-    status = {"created_at": pool.created_s, "last_renewed": pool.renewed_s}
-    text = orjson.dumps({"spec": spec_document(pool.spec), "status": status}).decode()
+    text = write_pool_text(pool).decode()
     metadata = _labelled(item.metadata, pool.spec.name, item.metadata.rest)
     return attrs.evolve(item, metadata=metadata, data={**item.data, POOL_KEY: text})
 

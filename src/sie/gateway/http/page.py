@@ -80,7 +80,7 @@ def frame_of(services: Services) -> str:
 def view_of(services: Services) -> PageView:
     workers = services.workers()
     at = datetime.fromtimestamp(services.machine.unix_s(), UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
-    traffic = Traffic(len(services.pending), services.rate.per_second(trio.current_time()))
+    traffic = Traffic(len(services.dispatcher.pending), services.rate.per_second(trio.current_time()))
     return page_view(at, workers, services.replica, traffic, services.saturated(workers))
 
 

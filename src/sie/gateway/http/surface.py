@@ -1,8 +1,8 @@
 """What the gateway answers where no handler does (wire-facts 1.7): each in its envelope, after who asks was judged."""
 
 from sie.domain.errors import ErrorCode
-from sie.gateway.http.encode import VERSION_HEADERS
 from sie.gateway.http.guards import Admitting
+from sie.gateway.http.inference import VERSION_HEADERS
 from sie.web.errors import Refusal
 from sie.web.quart import Surface
 from sie.web.routes import Headers, Reply, Request

@@ -3,7 +3,7 @@
 import attrs
 
 from sie.domain.ids import PoolName
-from sie.domain.pool import Pool, PoolSpec
+from sie.domain.pool import Pool, PoolSpec, asked_for
 from sie.gateway.pools.api import PoolListener
 
 
@@ -15,10 +15,7 @@ class MemoryPools:
     _pools: dict[PoolName, Pool] = attrs.field(factory=dict, init=False)
 
     async def put(self, spec: PoolSpec, now_s: float) -> Pool:
-        before = self._pools.get(spec.name)
-        if before is None:
-            return self._keep(Pool(spec, now_s, now_s))
-        return self._keep(attrs.evolve(before.renewed(now_s), spec=spec))
+        return self._keep(asked_for(self._pools.get(spec.name), spec, now_s))
 
     async def renew(self, name: PoolName, now_s: float) -> Pool | None:
         before = self._pools.get(name)

@@ -1,6 +1,6 @@
 """What does one line of a watch say? An event, or the error that ends the watch."""
 
-import json
+import orjson
 
 from sie.kube.core.documents import Kind, read_metadata
 from sie.kube.core.errors import error_of
@@ -28,8 +28,8 @@ def read_event(kind: Kind[T], line: bytes) -> Event[T]:
 
 def _parsed(line: bytes) -> object:
     try:
-        parsed: object = json.loads(line)
-    except (ValueError, RecursionError) as error:
+        parsed: object = orjson.loads(line)
+    except ValueError as error:
         raise WireError.at(message=f"is no JSON: {error}") from error
     return parsed
 
