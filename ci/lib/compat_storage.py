@@ -1,4 +1,4 @@
-"""Runs the config store's contract on real object stores: `ci/compat storage`, with --quick and --require.
+"""Runs the contracts of config and payload stores on real services: `ci/compat storage`, with --quick and --require.
 
 `s3` is seaweedfs and `azure` is azurite, both started here on free loopback ports; `local` is this machine's disk. GCS
 is not among them: nothing that can be installed answers as it does, so our side is only held to a double of ours.
@@ -14,6 +14,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
+from typing import TypeVar
 
 import attrs
 import pytest
@@ -25,14 +26,20 @@ from sie.domain.ids import ModelId
 from sie.storage.backend import Backend
 from sie.storage.local import LocalBackend
 from sie.storage.objects import open_objects
+from sie.storage.payload_folder import FolderPayloads
+from sie.storage.payload_objects import open_object_payloads
+from sie.storage.payloads import PayloadStore
+from sie.testing.payloads import CHECKS as PAYLOAD_CHECKS
 from sie.testing.storage_contract import CHECKS
+
+T = TypeVar("T")
 
 COMMITS = 40
 QUICK_COMMITS = 5
 MODEL = ModelId("org/model")
 
-Open = Callable[[str], Backend]
-"""A backend over the empty place of that name."""
+Address = Callable[[str], str]
+"""Of the empty place of that name: a folder, or a bucket's URL."""
 
 
 @attrs.frozen
@@ -64,15 +71,16 @@ def arguments_of(argv: Sequence[str]) -> argparse.Namespace:
     return parser.parse_args(argv)
 
 
-def fared(opening: Callable[[], AbstractContextManager[Open]], commits: int) -> Told | str:
+def fared(opening: Callable[[], AbstractContextManager[Address]], commits: int) -> Told | str:
     """Why it was not run, if it was not."""
     began = time.monotonic()
     try:
-        with opening() as open_backend:
-            failed = [check.__name__ for check in CHECKS if not holds(check, open_backend(check.__name__))]
+        with opening() as address:
+            failed = [check.__name__ for check in CHECKS if not holds(check, backend_at(address(check.__name__)))]
+            failed += [c.__name__ for c in PAYLOAD_CHECKS if not holds(c, payloads_at(address(c.__name__)))]
             commit_ms = 0.0
             try:
-                commit_ms = round(committing(open_backend("store"), commits) * 1e3, 2)
+                commit_ms = round(committing(backend_at(address("store")), commits) * 1e3, 2)
             except Exception as error:  # told, as a check that fails is
                 print(f"the store failed: {error!r}", file=sys.stderr)
                 failed.append("store")
@@ -80,12 +88,22 @@ def fared(opening: Callable[[], AbstractContextManager[Open]], commits: int) -> 
         return f"not run: {error}"
     except TimeoutError as error:
         return Told(0, [f"start: {error}"], 0.0, round(time.monotonic() - began, 1))
-    return Told(len(CHECKS) + 1, failed, commit_ms, round(time.monotonic() - began, 1))
+    return Told(len(CHECKS) + len(PAYLOAD_CHECKS) + 1, failed, commit_ms, round(time.monotonic() - began, 1))
 
 
-def holds(check: Callable[[Backend], None], backend: Backend) -> bool:
+def backend_at(address: str) -> Backend:
+    return open_objects(address, allow_http=True) if "://" in address else LocalBackend(Path(address))
+
+
+def payloads_at(address: str) -> PayloadStore:
+    if "://" in address:
+        return open_object_payloads("the bucket", address, allow_http=True)
+    return FolderPayloads(Path(address))
+
+
+def holds(check: Callable[[T], None], store: T) -> bool:
     try:
-        check(backend)
+        check(store)
     except (Exception, pytest.fail.Exception) as error:  # whatever it is, it is told, and the next check runs
         print(f"{check.__name__} failed: {error!r}", file=sys.stderr)
         return False
@@ -114,21 +132,21 @@ def committing(backend: Backend, commits: int) -> float:
 
 
 @contextmanager
-def on_local_disk() -> Iterator[Open]:
+def on_local_disk() -> Iterator[Address]:
     with tempfile.TemporaryDirectory() as folder:
-        yield lambda name: LocalBackend(Path(folder) / name)
+        yield lambda name: f"{folder}/{name}"
 
 
 @contextmanager
-def on_s3() -> Iterator[Open]:
+def on_s3() -> Iterator[Address]:
     with open_s3() as place, variables(place):
-        yield lambda name: open_objects(f"{place.url}/deep/{name}", allow_http=True)
+        yield lambda name: f"{place.url}/deep/{name}"
 
 
 @contextmanager
-def on_azure() -> Iterator[Open]:
+def on_azure() -> Iterator[Address]:
     with open_azure() as place, variables(place):
-        yield lambda name: open_objects(f"{place.url}/deep/{name}", allow_http=True)
+        yield lambda name: f"{place.url}/deep/{name}"
 
 
 @contextmanager
@@ -142,7 +160,7 @@ def variables(place: Place) -> Iterator[None]:
         os.environ.update(before)
 
 
-KINDS: Mapping[str, Callable[[], AbstractContextManager[Open]]] = {
+KINDS: Mapping[str, Callable[[], AbstractContextManager[Address]]] = {
     "local": on_local_disk,
     "s3": on_s3,
     "azure": on_azure,

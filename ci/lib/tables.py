@@ -3,6 +3,7 @@
 import attrs
 import yaml
 
+from sie.cli.dlq_settings import DlqSettings
 from sie.cli.settings import UpSettings
 from sie.config.settings import ConfigSettings
 from sie.domain.errors import ERRORS
@@ -16,6 +17,7 @@ PROGRAMS: dict[str, type[attrs.AttrsInstance]] = {
     "sie-config": ConfigSettings,
     "sie-worker": WorkerSettings,
     "sie up": UpSettings,
+    "sie dlq": DlqSettings,
 }
 HEAD = "Printed from the code by `ci/spec`; not edited by hand."
 

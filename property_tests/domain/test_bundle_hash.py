@@ -1,5 +1,6 @@
 """The hash counts what workers must agree on and nothing else (§7), as a second implementation has it too."""
 
+import hashlib
 import json
 from collections.abc import Callable, Mapping
 
@@ -9,9 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sie.domain.bundle import Bundle
-from sie.domain.bundle_hash import bundle_config_hash, bundle_config_hashes_hash, bundles_hash, serves
+from sie.domain.bundle_hash import HashedRows, bundle_config_hash, bundle_config_hashes_hash, bundles_hash, serves
 from sie.domain.hash_form import HashForm
 from sie.domain.ids import BundleName, ModelId, PoolName, ProfileName
+from sie.domain.joined_rows import SEGMENT_ROWS
 from sie.domain.model import Json, Model, Profile
 from sie.domain.registry import RegistrySnapshot
 from sie.testing import strategies
@@ -191,3 +193,34 @@ def test_the_owner_of_a_model_counts_in_the_second_fingerprint(
 def _with_options(model: Model, options: Mapping[str, Json] | None) -> str | None:
     profile = attrs.evolve(model.profiles[DEFAULT], options=options)
     return bundle_config_hash(BUNDLE, [attrs.evolve(model, profiles={DEFAULT: profile})])
+
+
+CHANGES = st.lists(st.tuples(st.integers(0, 5 * SEGMENT_ROWS), st.none() | st.binary(max_size=3)), max_size=60)
+
+
+@given(CHANGES)
+def test_rows_that_change_one_by_one_hash_as_if_new(changes: list[tuple[int, bytes | None]]) -> None:
+    """Several segments of them; each change puts one in, replaces one or takes one out."""
+    plain = {row_id(number): b"{}" for number in range(0, 5 * SEGMENT_ROWS, 2)}
+    rows = HashedRows.of(plain)
+    for number, text in changes:
+        sie_id = row_id(number)
+        rows = rows.with_row(sie_id, text) if text is not None else rows.without_row(sie_id)
+        plain.pop(sie_id, None)
+        plain.update({sie_id: text} if text is not None else {})
+        whole = b",".join(plain[key] for key in sorted(plain))
+        assert rows.value == hashlib.sha256(b"[" + whole + b"]").hexdigest()
+
+
+@given(st.sets(st.integers(0, 9), min_size=1), st.permutations(range(10)))
+def test_rows_that_are_all_taken_out_again_have_no_hash(numbers: set[int], order: list[int]) -> None:
+    rows = HashedRows.of({row_id(number): b"{}" for number in numbers})
+    for number in order:
+        assert rows.value is not None or not numbers
+        rows = rows.without_row(row_id(number))
+        numbers = numbers - {number}
+    assert rows.value is None
+
+
+def row_id(number: int) -> ModelId:
+    return ModelId(f"m{number:05d}")

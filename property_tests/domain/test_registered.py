@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sie.domain.bundle import Bundle, BundleSet
-from sie.domain.bundle_hash import bundle_config_hash, rows_hash, serves
+from sie.domain.bundle_hash import HashedRows, bundle_config_hash, serves
 from sie.domain.hash_form import HashForm
 from sie.domain.model import Model
 from sie.domain.registered import register
@@ -25,7 +25,7 @@ def test_there_is_a_row_for_each_bundle_that_serves_it_best_first(
 def test_a_row_hashes_as_a_catalogue_of_that_model_alone(bundles: list[Bundle], model: Model, form: HashForm) -> None:
     found = BundleSet.of(bundles)
     for name, row in register(model, found, form).rows.items():
-        assert rows_hash([row]) == bundle_config_hash(found.by_name[name], [model], form=form)
+        assert HashedRows.of({model.sie_id: row}).value == bundle_config_hash(found.by_name[name], [model], form=form)
 
 
 @given(strategies.bundle_sets, strategies.models, FORMS)

@@ -86,3 +86,30 @@ def test_only_a_result_subject_names_a_request(text: str) -> None:
 @given(strategies.router_ids, st.integers(0, 10**9))
 def test_an_ack_subject_names_no_request(router: RouterId, number: int) -> None:
     assert subjects.request_of_result(f"{subjects.inbox_prefix(router)}._ack.{number}") is None
+
+
+@given(strategies.lanes, strategies.model_ids)
+def test_dead_work_is_filed_under_its_models_token(lane: Lane, model: ModelId) -> None:
+    subject = subjects.dead_letter_subject(subjects.work_subject(lane, model))
+    assert matches(subjects.DEAD_LETTERS_ALL, subject)
+    assert subject == f"sie.dlq.{subjects.normalize_token(model)}"
+
+
+@given(strategies.texts)
+def test_any_subject_is_filed_somewhere(text: str) -> None:
+    assert re.fullmatch(r"sie\.dlq\.[^.*> ]+", subjects.dead_letter_subject(text))
+
+
+@given(strategies.lanes, strategies.model_ids, strategies.worker_ids)
+def test_work_for_one_worker_has_the_subject_of_its_lane_before_it(
+    lane: Lane, model: ModelId, worker: WorkerId
+) -> None:
+    subject = subjects.work_subject(lane, model)
+    assert subjects.lane_subject(f"{subject}.{subjects.normalize_token(worker)}") == subject
+    assert subjects.lane_subject(subject) == subject
+
+
+@given(strategies.lanes)
+def test_streams_of_work_are_told_from_others_by_their_name(lane: Lane) -> None:
+    assert subjects.is_work_stream(subjects.work_stream(lane.pool))
+    assert not subjects.is_work_stream(subjects.DEAD_LETTERS)

@@ -8,22 +8,30 @@ from contextlib import ExitStack, contextmanager
 
 import attrs
 
-from property_tests.simulation import wrong_config, wrong_following, wrong_gateway, wrong_worker
+from property_tests.simulation import wrong_config, wrong_following, wrong_gateway, wrong_pools, wrong_worker
 from sie.bus.outbox import Outbox
 from sie.bus.pulls import PullLedger
 from sie.config.core.idempotency import Idempotency
 from sie.config.store import ConfigStore
 from sie.config.writer import Writer
 from sie.domain.convergence import Trust
-from sie.gateway.core import fleet, routing
+from sie.domain.pool import Pool
+from sie.gateway.core import fleet, pool_view, routing
 from sie.gateway.core.collect import Collector
 from sie.gateway.core.fleet import Fleet
+from sie.gateway.core.pool_ring import Ring
+from sie.gateway.core.pool_view import PoolView
+from sie.gateway.dispatch import handoff
+from sie.gateway.dispatch.dispatcher import Dispatcher as Dispatch
 from sie.gateway.dispatch.inbox import Inbox
-from sie.gateway.dispatch.pending import Pending, Waiting
-from sie.gateway.dispatch.publisher import Publisher
-from sie.gateway.http import encode
+from sie.gateway.dispatch.pending import Pending
+from sie.gateway.http import inference
+from sie.gateway.pools import kubernetes, telling
+from sie.gateway.pools.kubernetes import KubernetesPools
+from sie.gateway.pools.telling import Telling
 from sie.gateway.sync import bootstrap, deltas, following, poller
 from sie.gateway.sync.deltas import Deltas
+from sie.kube.core.mirror import Mirror
 from sie.worker.consume import dispatcher, intake
 from sie.worker.consume.answers import Answers
 from sie.worker.consume.dispatcher import Dispatcher
@@ -82,15 +90,15 @@ GATEWAY: Mapping[str, Mutant] = {
     "collector kept": mutant("a collector outlives its request", Pending, "open", wrong_gateway.never_removed),
     "by arrival": mutant("results are kept by arrival, not by index", Collector, "receive", wrong_gateway.by_arrival),
     "any request": mutant("a result is taken by any request", Inbox, "receive", wrong_gateway.to_anybody),
-    "correlation kept": mutant("a reply subject stays", Publisher, "listening", wrong_gateway.keeps_listening),
+    "correlation kept": mutant("a reply subject stays", handoff, "listening", wrong_gateway.keeps_listening),
     "gives up": mutant("the bootstrap is not tried again", following, "bootstrap_until_done", wrong_gateway.gives_up),
     "a model less": mutant("the registry lacks a model", bootstrap, "assemble", wrong_gateway.forgets_one),
-    "no timeout": mutant("a request waits for ever", Waiting, "wait", wrong_gateway.for_ever),
+    "no timeout": mutant("a request waits for ever", Dispatch, "deadline_s", wrong_gateway.for_ever),
     "never stale": mutant("a worker not heard of is used", Fleet, "heard_of", wrong_gateway.never_stale),
     "soon stale": mutant("a worker heard of is not used", fleet, "HEARTBEAT_STALE_S", 1.0),
-    "any worker": mutant("a worker's hash is not looked at", routing, "serves", wrong_gateway.any_worker),
+    "any worker": mutant("a worker's hash is not looked at", routing, "Wanted", wrong_gateway.any_configuration),
     "no bound": mutant("the outbox takes whatever comes", Outbox, "publish", wrong_gateway.takes_anything),
-    "no Retry-After": mutant("a refusal does not say when", encode, "encode", wrong_gateway.does_not_say_when),
+    "no Retry-After": mutant("a refusal does not say when", inference, "infer", wrong_gateway.does_not_say_when),
 }
 WORKER: Mapping[str, Mutant] = {
     "ack first": mutant("an ack goes before its result", Dispatcher, "_settle", wrong_worker.ack_first),
@@ -149,4 +157,29 @@ FOLLOWING: Mapping[str, Mutant] = {
     "own epoch": mutant("an old delta lowers the epoch", deltas, "judge_delta", wrong_following.its_own_epoch),
     "deaf": mutant("no delta is heard", Deltas, "receive", wrong_following.hears_nothing),
 }
-MUTANTS: Mapping[str, Mutant] = {**GATEWAY, **WORKER, **CONFIG, **FOLLOWING}
+_BY_ARRIVAL = (
+    Swap(Ring, "insert", wrong_pools.by_arrival),
+    Swap(Ring, "remove", wrong_pools.leaves_by_arrival),
+    Swap(Ring, "take", wrong_pools.takes_the_first),
+)
+POOLS: Mapping[str, Mutant] = {
+    "any version": mutant(
+        "a renewed pool is ended", KubernetesPools, "_remove_version", wrong_pools.removes_any_version
+    ),
+    "pool over": mutant("a change of a pool undoes another's", kubernetes, "compare_and_swap", wrong_pools.writes_over),
+    "kept by listing": mutant("a listing leaves what went", Mirror, "relisted", wrong_pools.keeps_what_went),
+    "no skew": mutant("a pool ends by whoever is ahead", pool_view, "SKEW_S", 0.0),
+    "watches once": mutant("a watch that ended is the last", kubernetes, "watch_forever", wrong_pools.watches_once),
+    "first come": Mutant("a pool has who came first", _BY_ARRIVAL),
+    "one more": mutant("a pool holds more than its cap", Ring, "take", wrong_pools.takes_one_more),
+    "server away": mutant("an error of the server empties all", Telling, "ended", wrong_pools.forgets_at_an_error),
+    "deleted anyway": mutant("what stays is told as deleted", KubernetesPools, "delete", wrong_pools.done_anyway),
+    "held anyway": mutant("what is not stored is told as held", KubernetesPools, "put", wrong_pools.kept_anyway),
+    "revives": mutant("a renewal makes a deleted pool again", KubernetesPools, "renew", wrong_pools.revives),
+    "lease left": mutant("a lease outlives its pool", kubernetes, "drop_lease", wrong_pools.leaves_the_lease),
+    "no end of pools": mutant("pools never end", PoolView, "over", wrong_pools.never_over),
+    "nonsense": mutant("what is no pool ends the gateway", telling, "read_stored", wrong_pools.crashes_on_nonsense),
+    "time falls": mutant("a renewal shortens a lease", Pool, "renewed", wrong_pools.takes_the_time_given),
+    "unheard": mutant("an own change is not told", Telling, "written", wrong_pools.waits_for_the_watch),
+}
+MUTANTS: Mapping[str, Mutant] = {**GATEWAY, **WORKER, **CONFIG, **FOLLOWING, **POOLS}

@@ -13,7 +13,7 @@ from property_tests.simulation.mutants import MUTANTS, Swap
 from sie.gateway.core.fleet import Fleet
 from sie.testing.cluster.catalogue import SMALL, CatalogueFolders
 from sie.testing.cluster.client import Ask
-from sie.testing.cluster.cluster import Topology
+from sie.testing.cluster.topology import Topology
 from sie.testing.simulation.run import LIVELOCK, run_script
 from sie.testing.simulation.script import Script, from_json
 from sie.testing.simulation.search import search

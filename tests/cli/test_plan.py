@@ -95,6 +95,14 @@ def test_the_worker_gets_its_models_its_cache_and_a_new_name_in_each_life() -> N
     assert [worker.environ_of(life)["SIE_WORKER_ID"] for life in (1, 2)] == ["worker-1", "worker-2"]
 
 
+def test_the_worker_reads_pools_from_the_gateway_that_is_started_beside_it_with_a_token_that_it_takes() -> None:
+    assert service("worker", plan()).environ["SIE_GATEWAY_URL"] == "http://127.0.0.1:4003"
+    assert "SIE_AUTH_TOKEN" not in service("worker", plan()).environ
+    guarded = plan(UpSettings(auth_tokens=("a", "b"), host="0.0.0.0"))
+    assert service("worker", guarded).environ["SIE_GATEWAY_URL"] == guarded.gateway_url
+    assert service("worker", guarded).environ["SIE_AUTH_TOKEN"] == "a"
+
+
 def test_nothing_preloaded_is_said_as_such() -> None:
     assert service("worker", plan(UpSettings(preload=()))).environ["SIE_PRELOAD"] == ""
 

@@ -10,13 +10,15 @@ from trio.testing import MockClock
 
 from sie.config.core.catalog import Catalog, Config, Document, build_catalog
 from sie.config.core.write import Decision, plan_append
+from sie.config.publisher import ConfigPublisher
 from sie.config.state import ConfigState, Held
 from sie.config.store import ConfigStore
-from sie.config.writer import Writer, Written
+from sie.config.writer import Answer, Writer, Written
 from sie.domain.ids import ModelId
 from sie.runtime.world import T
 from sie.testing.disk import DiskDouble, How
 from tests.config.stage import BUNDLE, open_stage
+from tests.config.test_publisher import FailingBus
 from tests.config.test_writes import BOTH, NEW
 
 CONFIG: Config = {"sie_id": "acme/new", "profiles": {"default": {"adapter_path": "acme.enc:C"}}}
@@ -82,7 +84,7 @@ class Thread:
         return work()
 
 
-def make_writer(disk: DiskDouble, thread: Thread) -> Writer:
+def make_writer(disk: DiskDouble, thread: Thread, publisher: ConfigPublisher | None = None) -> Writer:
     store = ConfigStore(disk.mount())
     store.load()
     state = ConfigState(Held(build_catalog([Document("alpha.yaml", BUNDLE)], [], [])))
@@ -90,7 +92,7 @@ def make_writer(disk: DiskDouble, thread: Thread) -> Writer:
     def reload() -> Held:
         raise AssertionError("nobody else writes")
 
-    return Writer(state, store, None, thread, reload)
+    return Writer(state, store, publisher, thread, reload)
 
 
 async def cancelled_in_run(number: int) -> tuple[Writer, DiskDouble, object]:
@@ -148,6 +150,22 @@ async def test_a_file_that_lags_behind_the_head_is_written_before_the_next_write
     assert isinstance(again, Written)
     assert disk.texts["epoch"] == "2"
     assert {"models/acme__new.yaml", "models/acme__b.yaml"} <= set(disk.texts)
+
+
+async def test_the_news_go_out_while_the_files_follow_and_the_answer_waits_for_both(autojump_clock: MockClock) -> None:
+    disk, bus, answers = DiskDouble(), FailingBus(), list[Answer]()
+    writer = make_writer(disk, Thread(), ConfigPublisher(bus, "sie-config"))
+
+    async def write() -> None:
+        answers.append(await writer.write(ModelId("acme/new"), partial(decide_add, CONFIG)))
+
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(write)
+        await trio.sleep(2.5)  # a second to read and to plan, and one to commit
+        assert {message.subject for message in bus.sent} >= {"sie.config.models.alpha", "sie.config.models._all"}
+        assert writer.state.epoch == 1  # whoever asks after the news finds it
+        assert (set(disk.texts), answers) == ({"head"}, [])
+    assert (disk.texts["epoch"], len(answers)) == ("1", 1)
 
 
 async def test_a_registry_that_is_not_there_is_said_so(autojump_clock: MockClock, folder: Path) -> None:

@@ -158,7 +158,7 @@ async def test_an_item_over_the_brokers_limit_is_413_and_nothing_is_sent(autojum
         assert not gateway.bus.work
     assert response.status_code == 413
     assert response.json()["detail"]["code"] == "PAYLOAD_TOO_LARGE"
-    assert "items.1" in response.json()["detail"]["message"]
+    assert "item 1 takes" in response.json()["detail"]["message"]
 
 
 async def test_without_a_worker_the_client_is_told_to_try_again(autojump_clock: MockClock) -> None:

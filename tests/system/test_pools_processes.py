@@ -1,4 +1,6 @@
-"""Two gateway processes on one cluster's API server agree on pools after each of 500 random operations (§16.3)."""
+"""Two gateway processes agree on pools after each of 500 random operations (§16.3): on one cluster's API server, and
+on one broker's bucket.
+"""
 
 import os
 import random
@@ -13,6 +15,7 @@ import trio
 
 from sie.cli.ports import LOOPBACK, free_ports
 from sie.testing.kube.served import open_kube_double
+from sie.testing.nats_server import open_nats_server
 
 OPERATIONS = 500
 START_S, AGREE_S = 60.0, 10.0
@@ -25,11 +28,8 @@ users: [{{name: gateway, user: {{token: secret}}}}]
 
 
 @asynccontextmanager
-async def gateways(url: str, folder: Path) -> AsyncIterator[tuple[httpx2.AsyncClient, ...]]:
-    """They need no broker for pools, and have none."""
-    (folder / "kubeconfig").write_text(KUBECONFIG.format(url=url), encoding="utf-8")
-    told = {"KUBECONFIG": str(folder / "kubeconfig"), "SIE_GATEWAY_KUBERNETES": "true", "KUBERNETES_SERVICE_HOST": ""}
-    environ = {**os.environ, **told, "SIE_NATS_URL": f"nats://{LOOPBACK}:1"}
+async def gateways(told: Mapping[str, str]) -> AsyncIterator[tuple[httpx2.AsyncClient, ...]]:
+    environ = {**os.environ, **told}
     one, two = free_ports(2)
     async with trio.open_nursery() as nursery, client(one) as first, client(two) as second:
         for port in (one, two):
@@ -39,6 +39,13 @@ async def gateways(url: str, folder: Path) -> AsyncIterator[tuple[httpx2.AsyncCl
             await listening(asked)
         yield first, second
         nursery.cancel_scope.cancel()
+
+
+def in_a_cluster(url: str, folder: Path) -> Mapping[str, str]:
+    """They need no broker for pools, and have none."""
+    (folder / "kubeconfig").write_text(KUBECONFIG.format(url=url), encoding="utf-8")
+    told = {"KUBECONFIG": str(folder / "kubeconfig"), "SIE_GATEWAY_KUBERNETES": "true", "KUBERNETES_SERVICE_HOST": ""}
+    return {**told, "SIE_NATS_URL": f"nats://{LOOPBACK}:1"}
 
 
 def client(port: int) -> httpx2.AsyncClient:
@@ -83,11 +90,21 @@ async def agree(one: httpx2.AsyncClient, two: httpx2.AsyncClient) -> None:
             await trio.sleep(0.01)
 
 
-async def test_two_gateway_processes_agree_after_each_of_500_operations(tmp_path: Path) -> None:
-    luck = random.Random(5)
-    async with open_kube_double() as served, gateways(served.url, tmp_path) as (one, two):
-        statuses = set[int]()
-        for _ in range(OPERATIONS):
-            statuses.add(await operate(luck.choice((one, two)), luck))
-            await agree(one, two)
-        assert statuses == {200, 201, 404}
+async def operate_and_agree(one: httpx2.AsyncClient, two: httpx2.AsyncClient) -> None:
+    luck, statuses = random.Random(5), set[int]()
+    for _ in range(OPERATIONS):
+        statuses.add(await operate(luck.choice((one, two)), luck))
+        await agree(one, two)
+    assert statuses == {200, 201, 404}
+
+
+async def test_two_gateway_processes_of_a_cluster_agree_after_each_of_500_operations(tmp_path: Path) -> None:
+    async with open_kube_double() as served, gateways(in_a_cluster(served.url, tmp_path)) as (one, two):
+        await operate_and_agree(one, two)
+
+
+async def test_two_gateway_processes_of_a_broker_agree_after_each_of_500_operations(tmp_path: Path) -> None:
+    async with open_nats_server(store_dir=tmp_path) as server:
+        told = {"SIE_NATS_URL": server.url, "SIE_GATEWAY_POOL_BUCKET": "sie-pools"}
+        async with gateways(told) as (one, two):
+            await operate_and_agree(one, two)

@@ -13,13 +13,16 @@ from sie.domain.bundle import Bundle
 from sie.domain.worker import WorkerStatus
 from sie.wire.configs_api import EpochReply, ExportReply, ExportRow
 from sie.wire.heartbeat import decode_heartbeat
+from sie.wire.pool_listing import ListedPool
 from sie.wire.result import WorkResult
 from sie.worker.app import World, run
 from sie.worker.children import Child, Report, open_child
 from sie.worker.consume.source import WorkSource
+from sie.worker.gate import GatewayPools, PoolsUnread
 from sie.worker.settings import WorkerSettings
 from tests.worker.doubles import (
     BUNDLE,
+    LANE,
     MODEL,
     OTHER,
     WORKER,
@@ -55,6 +58,22 @@ class ScriptedAuthority:
         return ExportReply(epoch=1, models=tuple(map(row, (MODEL, OTHER))))
 
 
+@attrs.define(eq=False)
+class ScriptedPools:
+    """`known` is told until the gateway is `away`."""
+
+    known: tuple[ListedPool, ...] = ()
+    is_away: bool = False
+    reads_s: list[float] = attrs.field(factory=list)
+
+    async def read_pools(self) -> tuple[ListedPool, ...]:
+        await trio.lowlevel.checkpoint()
+        self.reads_s.append(trio.current_time())
+        if self.is_away:
+            raise PoolsUnread("GET /v1/pools: connection refused")
+        return self.known
+
+
 def row(name: str) -> ExportRow:
     return ExportRow(model_id=name, model_config=model_config(name))
 
@@ -86,12 +105,19 @@ async def until(condition: Callable[[], bool]) -> None:
 
 @asynccontextmanager
 async def worker(
-    *scripts: Script, preload: tuple[str, ...] = (), authority: ScriptedAuthority | None = None
+    *scripts: Script,
+    preload: tuple[str, ...] = (),
+    authority: ScriptedAuthority | None = None,
+    pool: str = LANE.pool,
+    pools: ScriptedPools | None = None,
 ) -> AsyncIterator[Stage]:
-    """Stopped at the end of the block, and waited for."""
+    """Stopped at the end of the block, and waited for. Without `pools` it has no gateway to ask."""
     stage = Stage(trio.Event(), ScriptedBus(), ScriptedQueue(), ScriptedLaunch(scripts or (serve,)))
-    settings = WorkerSettings(worker_id=WORKER, preload=preload)
-    world = world_of(stage, authority or ScriptedAuthority())
+    gateway_url = None if pools is None else "http://gateway"
+    settings = WorkerSettings(
+        worker_id=WORKER, preload=preload, pool=pool, gateway_url=gateway_url, auth_token="inference"
+    )
+    world = world_of(stage, authority or ScriptedAuthority(), pools or ScriptedPools())
     async with trio.open_nursery() as nursery:
         nursery.start_soon(_run, settings, world, stage)
         yield stage
@@ -103,7 +129,7 @@ async def _run(settings: WorkerSettings, world: World, stage: Stage) -> None:
     stage.ended.set()
 
 
-def world_of(stage: Stage, authority: ScriptedAuthority) -> World:
+def world_of(stage: Stage, authority: ScriptedAuthority, pools: ScriptedPools) -> World:
     @asynccontextmanager
     async def open_bus(url: str, *, inbox: str, name: str) -> AsyncIterator[Bus]:
         assert url
@@ -124,7 +150,12 @@ def world_of(stage: Stage, authority: ScriptedAuthority) -> World:
         assert stream.name == consumer.stream
         return stage.queue
 
-    return World(machine(stage.stop), open_bus, open_authority, open_scripted, open_source)
+    @asynccontextmanager
+    async def open_pools(url: str, token: str | None) -> AsyncIterator[GatewayPools]:
+        assert (url, token) == ("http://gateway", "inference")
+        yield pools
+
+    return World(machine(stage.stop), open_bus, open_authority, open_scripted, open_source, open_pools)
 
 
 def words_of(stage: Stage) -> Mapping[int, list[bytes]]:

@@ -27,6 +27,10 @@ def test_the_settings_by_default_name_the_default_lane() -> None:
         (["--machine-profile", ""], "machine profile '' must match"),
         (["--worker-id", "a/b"], "worker id 'a/b' must match"),
         (["--device", "tpu"], "SIE_DEVICE must be cpu, cuda or cuda:N, not 'tpu'"),
+        (
+            ["--gateway-url", "gateway:8080"],
+            "SIE_GATEWAY_URL must be http://host:port or https://host, not 'gateway:8080'",
+        ),
     ],
 )
 def test_a_setting_that_cannot_be_is_refused_before_anything_starts(flags: list[str], said: str) -> None:

@@ -12,6 +12,7 @@ from sie.testing import strategies as sie_st
 from sie.wire.codec import pack
 from sie.wire.work import WorkItem, encode_work
 from sie.worker.core.accept import (
+    POOL_NAK_S,
     AckDrop,
     Garbled,
     Nak,
@@ -22,8 +23,11 @@ from sie.worker.core.accept import (
     judge_delivery,
     read_delivery,
 )
+from sie.worker.core.gate import ADMITTED, NotAssigned, Standing, Unknown
 
 times = st.floats(0, 2e9)
+shut_out = st.builds(NotAssigned, st.text()) | st.builds(Unknown, st.text())
+standings: st.SearchStrategy[Standing] = st.just(ADMITTED) | shut_out
 NO_INBOXES = ("sie.work.a", "_INBOX", "_INBOX.", "_INBOX.*", "_INBOX.a b", "_INBOX.a..b")
 
 
@@ -46,21 +50,29 @@ def test_a_gateways_inbox_is_a_reply_subject(subject: str) -> None:
     assert is_reply_subject(subject)
 
 
-@given(messages.work_items, sie_st.snapshots, sie_st.lanes, times, times)
+@given(messages.work_items, sie_st.snapshots, sie_st.lanes, standings, times, times)
 def test_what_is_past_its_deadline_is_dropped_whatever_else_is_true_of_it(
-    item: WorkItem, snapshot: RegistrySnapshot, lane: Lane, now_s: float, deadline_s: float
+    item: WorkItem, snapshot: RegistrySnapshot, lane: Lane, standing: Standing, now_s: float, deadline_s: float
 ) -> None:
-    verdict = judge_delivery(attrs.evolve(item, deadline=deadline_s), snapshot, lane, now_s=now_s)
+    verdict = judge_delivery(attrs.evolve(item, deadline=deadline_s), snapshot, lane, standing, now_s=now_s)
     assert isinstance(verdict, AckDrop) == (now_s >= deadline_s)
 
 
-@given(messages.work_items, sie_st.snapshots, sie_st.lanes, sie_st.bundle_hashes)
+@given(messages.work_items, sie_st.snapshots, sie_st.lanes, standings, sie_st.bundle_hashes)
 def test_another_configurations_item_is_given_back_even_where_its_model_is_unknown(
-    item: WorkItem, snapshot: RegistrySnapshot, lane: Lane, other: str
+    item: WorkItem, snapshot: RegistrySnapshot, lane: Lane, standing: Standing, other: str
 ) -> None:
     assume(other != snapshot.scoped_hash(lane.bundle, lane.pool))
-    verdict = judge_delivery(attrs.evolve(item, deadline=None, bundle_config_hash=other), snapshot, lane, now_s=0)
-    assert isinstance(verdict, Nak)
+    foreign = attrs.evolve(item, deadline=None, bundle_config_hash=other)
+    assert isinstance(judge_delivery(foreign, snapshot, lane, standing, now_s=0), Nak)
+
+
+@given(messages.work_items, sie_st.snapshots, sie_st.lanes, shut_out)
+def test_another_workers_item_is_given_back_with_the_reason_even_where_its_model_is_unknown(
+    item: WorkItem, snapshot: RegistrySnapshot, lane: Lane, standing: NotAssigned | Unknown
+) -> None:
+    ours = attrs.evolve(item, deadline=None, bundle_config_hash="")
+    assert judge_delivery(ours, snapshot, lane, standing, now_s=0) == Nak(POOL_NAK_S, standing.reason)
 
 
 @given(st.data(), messages.work_items, sie_st.snapshots)
@@ -75,7 +87,7 @@ def test_only_what_the_lane_serves_runs_and_all_of_that_does(
         item, operation="encode", item={}, deadline=None, model_id=model, profile_id=profile, bundle_config_hash=""
     )
     found = snapshot.find(asked_name(asked))
-    verdict = judge_delivery(asked, snapshot, lane, now_s=0)
+    verdict = judge_delivery(asked, snapshot, lane, ADMITTED, now_s=0)
     if found is not None and lane.bundle in found.bundles:
         assert verdict == Run(found.model.serving_id(found.profile))
     else:

@@ -107,6 +107,46 @@ def test_a_preload_counts_while_its_model_comes_back_after_a_death(preload: set[
     assert board.has_preloaded() == (not preload)
 
 
+@given(
+    st.lists(st.tuples(st.sampled_from(("serve", "pin", "due")), st.sets(st.sampled_from(NAMES))), max_size=20),
+    st.sets(st.sampled_from(NAMES)),
+)
+def test_what_is_served_and_pinned_is_loaded_and_nothing_else_is_for_a_pins_sake(
+    history: list[tuple[str, set[str]]], last: set[str]
+) -> None:
+    board, served, pinned, was_due = ModelStates(), set[str](), set[str](), set[str]()
+    for step, names in [*history, ("pin", last), ("due", set())]:
+        match step:
+            case "serve":
+                served = names
+                board.install(served, ())
+                was_due &= served
+            case "pin":
+                pinned = names
+                board.pin(pinned)
+            case _:
+                due = set(board.take_due(now_s=0))
+                assert due == (served & pinned) - was_due
+                assert board.has_preloaded()
+                was_due |= due
+                for name in due:
+                    board.succeed(name)
+
+
+@given(st.floats(0, 1e6), st.booleans())
+def test_a_model_that_failed_is_due_again_by_itself_while_it_is_pinned(now_s: float, still_pinned: bool) -> None:
+    board = ModelStates()
+    board.install(["a"], ())
+    board.pin(["a"])
+    assert board.take_due(now_s=now_s) == ("a",)
+    board.fail("a", failed(permanent=False), now_s=now_s)
+    board.pin(["a"] if still_pinned else [])
+    due_s = board.next_due_s(now_s=now_s)
+    assert (due_s < float("inf")) == still_pinned
+    if still_pinned:
+        assert board.take_due(now_s=due_s) == ("a",)
+
+
 @given(st.text())
 def test_the_backend_may_name_no_code_that_is_not_ours(code: str) -> None:
     board = ModelStates()

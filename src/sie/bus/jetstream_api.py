@@ -41,7 +41,9 @@ class ApiError(BusError):
 
 @attrs.frozen
 class StreamSpec:
-    """A stream as we want it; `duplicate_window_s` None leaves the window to the server (120 s, at most max_age)."""
+    """A stream as we want it; `duplicate_window_s` None leaves the window to the server (120 s, at most max_age).
+    `more` are settings by the server's own names.
+    """
 
     name: str
     subjects: tuple[str, ...]
@@ -52,6 +54,7 @@ class StreamSpec:
     max_msgs: int
     discard: Discard
     duplicate_window_s: float | None = None
+    more: Json = attrs.field(factory=dict)
 
 
 @attrs.frozen
@@ -130,6 +133,7 @@ def encode_stream(spec: StreamSpec) -> Json:
         "max_age": to_ns(spec.max_age_s),
         "max_msgs": spec.max_msgs,
         "discard": spec.discard,
+        **spec.more,
     }
     if spec.duplicate_window_s is not None:
         config["duplicate_window"] = to_ns(spec.duplicate_window_s)

@@ -98,7 +98,13 @@ def plan_up(
         "SIE_CONFIG_RESTORE": "true",
         "POD_NAME": "sie-config",  # the name whose deltas gateways and workers trust unless told otherwise
     }
-    worker = {"SIE_PRELOAD": ",".join(settings.preload), "SIE_CACHE_DIR": str(folders.cache), "SIE_DEVICE": "cpu"}
+    worker = {
+        "SIE_PRELOAD": ",".join(settings.preload),
+        "SIE_CACHE_DIR": str(folders.cache),
+        "SIE_DEVICE": "cpu",
+        "SIE_GATEWAY_URL": url("http", reachable(settings.host), ports.gateway),
+        **({"SIE_AUTH_TOKEN": settings.look_token} if settings.look_token else {}),
+    }
     gateway = {"SIE_GATEWAY_HOST": settings.host, "SIE_GATEWAY_PORT": str(ports.gateway)}
     broker = (programs.nats_server, "-js", "-a", LOOPBACK, "-p", str(ports.nats), "-sd", str(folders.nats))
     return Plan(

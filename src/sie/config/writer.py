@@ -1,5 +1,8 @@
 """The one writer of the cluster (§3): plan, persist, install, bump, publish, one write at a time.
 
+The store's head is the epoch that counts, and from `persist` on it stands at the write. So to bump, which is to bring
+the published service's files up to it, and to publish go on at once; the answer waits for both.
+
 A write that is cancelled before it persists has done nothing. From then on it is shielded until its outcome is known:
 the store's own timeouts bound the wait for it, and `COMMIT_S` all that follows.
 """
@@ -77,8 +80,9 @@ class Writer:
         with trio.CancelScope(shield=True, deadline=trio.current_time() + COMMIT_S):
             epoch = await self._persist(plan)
             self.state.install(Held(plan.catalog, epoch))
-            await self._bump()
-            told = await self._tell(plan, epoch)
+            async with trio.open_nursery() as nursery:
+                nursery.start_soon(self._bump)
+                told = await self._tell(plan, epoch)
         if epoch is None:
             raise StorageError(f"nothing was stored within {COMMIT_S:.0f} s")
         return Written(plan, epoch, warnings(told.failed, confirmed=told.confirmed))

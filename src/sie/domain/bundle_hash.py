@@ -6,20 +6,20 @@ fingerprints of `/epoch` cover the rest. A registry keeps the texts behind them,
 
 import hashlib
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
+from itertools import takewhile
 
 import attrs
 
 from sie.domain.bundle import Bundle
 from sie.domain.canonical_json import canonical_json
 from sie.domain.hash_form import HashForm, hashed_options
-from sie.domain.ids import BundleName, PoolName, ProfileName
+from sie.domain.ids import BundleName, ModelId, PoolName, ProfileName
+from sie.domain.joined_rows import JoinedRows
 from sie.domain.model import Model, Profile, resolve
 
 BundleHash = str
 """64 lowercase hex digits."""
-_ROWS_AT_ONCE = 128
-"""A text of some 100 kB: what is joined is read again while it is still in the processor's cache."""
 
 
 @attrs.frozen
@@ -31,13 +31,52 @@ class HashedProfile:
     text: str
 
 
+@attrs.frozen(eq=False)
+class HashedRows:
+    """The rows of a bundle's models with their hash; no rows have none. `_states` are those of the hash after each
+    segment, copied and never updated: what changes late in the order of ids is hashed from there.
+    """
+
+    rows: JoinedRows
+    value: BundleHash | None
+    _states: "tuple[hashlib._Hash, ...]"
+
+    @classmethod
+    def of(cls, rows: Mapping[ModelId, bytes]) -> "HashedRows":
+        return cls._hashed(JoinedRows.of(rows), ())
+
+    def with_row(self, sie_id: ModelId, row: bytes) -> "HashedRows":
+        return self._changed(self.rows.with_row(sie_id, row))
+
+    def without_row(self, sie_id: ModelId) -> "HashedRows":
+        return self._changed(self.rows.without_row(sie_id))
+
+    def _changed(self, rows: JoinedRows) -> "HashedRows":
+        pairs = zip(self.rows.segments, rows.segments, strict=False)
+        same = sum(1 for _ in takewhile(lambda pair: pair[0] is pair[1], pairs))
+        return self._hashed(rows, self._states[:same])
+
+    @classmethod
+    def _hashed(cls, rows: JoinedRows, states: "tuple[hashlib._Hash, ...]") -> "HashedRows":
+        """`states` are those after the first segments."""
+        for segment in rows.segments[len(states) :]:
+            state = states[-1].copy() if states else hashlib.sha256(b"[")
+            state.update(segment.text if states else segment.text[1:])
+            states = (*states, state)
+        if not states:
+            return cls(rows, None, ())
+        whole = states[-1].copy()
+        whole.update(b"]")
+        return cls(rows, whole.hexdigest(), states)
+
+
 def bundle_config_hash(
     bundle: Bundle, models: Iterable[Model], pool: PoolName | None = None, form: HashForm = HashForm.REFERENCE
 ) -> BundleHash | None:
     """The hash of what workers of `bundle` serve, in `pool` alone where given; None where that is nothing (§7)."""
-    scope = sorted((m for m in models if pool is None or m.pool == pool), key=lambda m: m.sie_id)
-    rows = (model_row(model, hashed_profiles(model, form), bundle.adapters) for model in scope)
-    return rows_hash([row for row in rows if row is not None])
+    scope = (model for model in models if pool is None or model.pool == pool)
+    rows = {model.sie_id: model_row(model, hashed_profiles(model, form), bundle.adapters) for model in scope}
+    return HashedRows.of({sie_id: row for sie_id, row in rows.items() if row is not None}).value
 
 
 def hashed_profiles(model: Model, form: HashForm) -> tuple[HashedProfile, ...]:
@@ -58,17 +97,6 @@ def model_row(model: Model, profiles: Iterable[HashedProfile], adapters: Iterabl
     return f'{{"profiles":[{texts}],"revision":{revision},"sie_id":{sie_id}}}'.encode()
 
 
-def rows_hash(rows: Sequence[bytes]) -> BundleHash | None:
-    """`rows` are in the order of their models' ids; no rows have no hash."""
-    if not rows:
-        return None
-    digest = hashlib.sha256(b"[" + rows[0])
-    for start in range(1, len(rows), _ROWS_AT_ONCE):
-        digest.update(b"," + b",".join(rows[start : start + _ROWS_AT_ONCE]))
-    digest.update(b"]")
-    return digest.hexdigest()
-
-
 def bundles_hash(bundles: Iterable[Bundle]) -> BundleHash | None:
     """The fingerprint of the bundle set, which the epoch does not count (§4.2)."""
     rows = [
@@ -84,8 +112,9 @@ def bundle_config_hashes_hash(
     """The fingerprint of every bundle's hash and of which pool owns each of its models (§4.1)."""
     return members_hash(
         {
-            name: bundle_member(name, value, (owner_member(*item) for item in sorted(pools.get(name, {}).items())))
+            name: bundle_member(name, value, [b",".join([owner_member(*item) for item in sorted(owned.items())])])
             for name, value in hashes.items()
+            for owned in (pools.get(name, {}),)
         }
     )
 
@@ -96,9 +125,9 @@ def owner_member(sie_id: str, pool: PoolName) -> bytes:
 
 
 def bundle_member(name: BundleName, value: BundleHash | None, owners: Iterable[bytes]) -> bytes:
-    """One bundle in the second fingerprint; `owners` are in the order of their models' ids."""
+    """One bundle in the second fingerprint; `owners` are pieces of a text, in the order of their models' ids."""
     head = _ascii_json(name) + b':{"bundle_config_hash":' + _ascii_json(value or "")
-    return head + b',"model_pools":{' + b",".join(owners) + b"}}"
+    return head + b',"model_pools":{' + b"".join(owners) + b"}}"
 
 
 def members_hash(members: Mapping[BundleName, bytes]) -> BundleHash | None:

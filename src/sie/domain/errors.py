@@ -123,7 +123,7 @@ ERRORS: Mapping[ErrorCode, ErrorRule] = {
         502, "error", "The model cannot be loaded; `permanent` says whether that can change"
     ),
     ErrorCode.PAYLOAD_UNAVAILABLE: ErrorRule(
-        503, "error", "An item's input lay in the payload store, and it is not there any more"
+        503, "error", "An item's input lay in the payload store, and cannot be read from there", 5
     ),
     ErrorCode.TRANSPORT_FAILURE: ErrorRule(503, "error", "A result could not be put together from its chunks"),
     ErrorCode.INFERENCE_ERROR: ErrorRule(500, "error", "An item failed while it ran"),

@@ -85,6 +85,11 @@ class Pool:
         return attrs.evolve(self, renewed_s=max(now_s, self.renewed_s))
 
 
+def asked_for(before: Pool | None, spec: PoolSpec, now_s: float) -> Pool:
+    """What is kept once a pool was asked for (wire-facts 4.4): a new one; or that of its name, changed and renewed."""
+    return Pool(spec, now_s, now_s) if before is None else attrs.evolve(before.renewed(now_s), spec=spec)
+
+
 @attrs.frozen
 class AssignedWorker:
     """A worker as a pool's status names it; `profile` is its machine profile, `url` None where it told none."""

@@ -12,24 +12,16 @@ from typing import TypeVar
 import attrs
 
 from sie.domain.bundle import Bundle, BundleSet
-from sie.domain.bundle_hash import BundleHash, bundle_member, bundles_hash, members_hash, rows_hash
+from sie.domain.bundle_hash import BundleHash, bundles_hash, members_hash
 from sie.domain.hash_form import HashForm
 from sie.domain.ids import DEFAULT_PROFILE, BundleName, ModelId, PoolName
 from sie.domain.model import Model
 from sie.domain.registered import Registered, ServingName, register
+from sie.domain.scopes import Scopes
 
 __all__ = ["ModelRegistry", "RegistrySnapshot", "ServingName"]
 
 T = TypeVar("T")
-
-
-@attrs.frozen
-class Scopes:
-    """What one bundle's workers are compared by; `member` is the bundle's text in the second fingerprint."""
-
-    hash: BundleHash | None
-    by_pool: Mapping[PoolName, BundleHash]
-    member: bytes
 
 
 @attrs.frozen
@@ -91,13 +83,14 @@ class RegistrySnapshot:
         if before is not None and before.is_of(model):
             return self
         known = register(model, self._bundle_set, self.form)
-        return self._changed(model.sie_id, _inserted(self._registered, model.sie_id, known))
+        models = _inserted(self.models, model.sie_id, model)
+        return self._changed(model.sie_id, models, _inserted(self._registered, model.sie_id, known))
 
     def without_model(self, sie_id: ModelId) -> "RegistrySnapshot":
         """Itself where there is no such model."""
         if sie_id not in self._registered:
             return self
-        return self._changed(sie_id, {key: known for key, known in self._registered.items() if key != sie_id})
+        return self._changed(sie_id, _without(self.models, sie_id), _without(self._registered, sie_id))
 
     def with_bundles(self, bundles: Iterable[Bundle]) -> "RegistrySnapshot":
         """These bundles and no others, for the same models."""
@@ -111,12 +104,14 @@ class RegistrySnapshot:
         """All in it that is many, for whoever would rather let go of it bit by bit than at once."""
         return [*self.models.values(), *self.serving.values(), *self._registered.values(), *self._spellings.values()]
 
-    def _changed(self, sie_id: ModelId, registered: Mapping[ModelId, Registered]) -> "RegistrySnapshot":
+    def _changed(
+        self, sie_id: ModelId, models: Mapping[ModelId, Model], registered: Mapping[ModelId, Registered]
+    ) -> "RegistrySnapshot":
         """With that one model put in, replaced or taken out."""
         before, after = self._registered.get(sie_id), registered.get(sie_id)
         touched = {name for known in (before, after) if known is not None for name in known.rows}
         scopes = {
-            name: _scopes_of(name, registered.values()) if name in touched else kept
+            name: kept.changed(name, sie_id, before, after) if name in touched else kept
             for name, kept in self._scopes.items()
         }
         folded = sie_id.lower()
@@ -130,7 +125,7 @@ class RegistrySnapshot:
         spellings = {**self._spellings, folded: spelt}
         if not spelt:
             del spellings[folded]
-        return _assembled(self._bundle_set, self.form, registered, serving, spellings, scopes)
+        return _assembled(self._bundle_set, self.form, models, registered, serving, spellings, scopes)
 
 
 @attrs.define
@@ -160,13 +155,15 @@ def _snapshot(
         folded = sie_id.lower()
         spellings[folded] = (*spellings.get(folded, ()), sie_id)
         serving.update(one.names)
-    scopes = {name: _scopes_of(name, registered.values()) for name in bundles.by_name}
-    return _assembled(bundles, form, registered, serving, spellings, scopes)
+    scopes = {name: Scopes.of(name, registered) for name in bundles.by_name}
+    by_id = {sie_id: one.model for sie_id, one in registered.items()}
+    return _assembled(bundles, form, by_id, registered, serving, spellings, scopes)
 
 
 def _assembled(
     bundles: BundleSet,
     form: HashForm,
+    models: Mapping[ModelId, Model],
     registered: Mapping[ModelId, Registered],
     serving: Mapping[str, ServingName],
     spellings: Mapping[str, tuple[ModelId, ...]],
@@ -174,10 +171,10 @@ def _assembled(
 ) -> RegistrySnapshot:
     return RegistrySnapshot(
         bundles=bundles.by_name,
-        models={sie_id: known.model for sie_id, known in registered.items()},
+        models=models,
         serving=serving,
-        hashes={name: found.hash for name, found in scopes.items()},
-        pool_hashes={name: found.by_pool for name, found in scopes.items()},
+        hashes={name: found.whole.value for name, found in scopes.items()},
+        pool_hashes={name: found.pool_hashes for name, found in scopes.items()},
         bundles_hash=bundles_hash(bundles.by_name.values()),
         bundle_config_hashes_hash=members_hash({name: found.member for name, found in scopes.items()}),
         form=form,
@@ -186,24 +183,6 @@ def _assembled(
         spellings=spellings,
         scopes=scopes,
     )
-
-
-def _scopes_of(bundle: BundleName, registered: Iterable[Registered]) -> Scopes:
-    """`registered` are in the order of their ids. One pass: where there are thousands, each costs a walk of memory."""
-    rows: list[bytes] = []
-    owners: list[bytes] = []
-    of_pool: dict[PoolName, list[bytes]] = {}
-    for known in registered:
-        row = known.rows.get(bundle)
-        if row is not None:
-            rows.append(row)
-            owners.append(known.owner)
-            of_pool.setdefault(known.model.pool, []).append(row)
-    whole = rows_hash(rows)
-    # Most bundles lie in one pool, whose hash is then the bundle's own: megabytes need not be hashed twice.
-    found = {p: whole if len(of_pool) == 1 else rows_hash(part) for p, part in sorted(of_pool.items())}
-    by_pool = {pool: value for pool, value in found.items() if value is not None}
-    return Scopes(whole, by_pool, bundle_member(bundle, whole, owners))
 
 
 def _inserted(sorted_map: Mapping[ModelId, T], key: ModelId, value: T) -> Mapping[ModelId, T]:
@@ -215,3 +194,9 @@ def _inserted(sorted_map: Mapping[ModelId, T], key: ModelId, value: T) -> Mappin
     keys.insert(at, key)
     values.insert(at, value)
     return dict(zip(keys, values, strict=True))
+
+
+def _without(there: Mapping[ModelId, T], key: ModelId) -> Mapping[ModelId, T]:
+    left = dict(there)
+    del left[key]
+    return left

@@ -30,6 +30,7 @@ from sie.gateway.dispatch.assembling import Bounds, Stored, assemble
 from sie.gateway.dispatch.dead_letters import DeadLetters
 from sie.gateway.dispatch.dispatcher import Dispatcher
 from sie.gateway.dispatch.inbox import Inbox
+from sie.gateway.dispatch.payloads import OpenPayloads, Payloads, open_payloads
 from sie.gateway.dispatch.pending import Pending
 from sie.gateway.http import configs, feed, inference, page, pools, status
 from sie.gateway.http.guards import Admitting, admitting, guarded, guarded_sockets
@@ -46,6 +47,7 @@ from sie.gateway.sync.seed import folders_of
 from sie.gateway.sync.worker_socket import Connect, Place, open_stream, watch_forever
 from sie.runtime.service import Forever, running
 from sie.runtime.world import Machine
+from sie.storage.opening import open_payloads as open_payload_store
 from sie.web.quart import build_quart
 from sie.web.server import Serve
 
@@ -60,6 +62,7 @@ class World:
     serve: Serve
     connect: Connect = open_stream
     open_kube: OpenKube = open_found_kube
+    open_payload_store: OpenPayloads = open_payload_store
 
 
 async def run(
@@ -72,12 +75,13 @@ async def run(
     async with (
         world.open_bus(_nats_url(settings), inbox=inbox_prefix(router), name=f"sie-gateway {router}") as bus,
         _pools(settings, world, bus) as pools_here,
+        open_payloads(settings.payload_store_url, world.open_payload_store, world.machine) as payloads,
         running(*_ears(settings, world, bus, fleet), *duties(_upkeep(pools_here, world, fleet))),
         running(_dead_letters(settings, bus).keep_forever),
         following(syncing, bus, _sources(settings, world)),
     ):
         bus.on_inbox(Inbox(pending).receive)
-        dispatcher = _dispatcher(settings, bus, router, pending, pools_here.demand)
+        dispatcher = _dispatcher(settings, bus, router, pending, pools_here.demand, payloads)
         services = Services(world.machine, router, replica, fleet, bus, dispatcher, pools_here)
         app = _app(services, admitting(_access(settings)))
         stop = world.machine.stop
@@ -134,10 +138,17 @@ def _upkeep(pools_here: Pools, world: World, fleet: Fleet) -> Upkeep:
     return Upkeep(here.view, here.store, here.demand, workers, world.machine.unix_s, here.told)
 
 
-def _dispatcher(settings: GatewaySettings, bus: Bus, router: RouterId, pending: Pending, demand: Demand) -> Dispatcher:
+def _dispatcher(
+    settings: GatewaySettings,
+    bus: Bus,
+    router: RouterId,
+    pending: Pending,
+    demand: Demand,
+    payloads: Payloads | None,
+) -> Dispatcher:
     stored = Stored(settings.stream_storage, settings.stream_replicas, settings.stream_max_age_s)
     limits = Limits(settings.max_stream_pending, settings.max_lane_in_flight_items, settings.lane_backpressure_enforce)
-    return assemble(bus, router, pending, demand, stored, Bounds(limits, settings.request_timeout_s))
+    return assemble(bus, router, pending, demand, payloads, stored, Bounds(limits, settings.request_timeout_s))
 
 
 def _app(services: Services, admit: Admitting) -> QuartTrio:

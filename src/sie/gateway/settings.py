@@ -75,6 +75,11 @@ class GatewaySettings:
     request_timeout_s: float = setting(
         120.0, env="SIE_GATEWAY_REQUEST_TIMEOUT", help="Seconds that a request waits for its results", at_least=0.1
     )
+    payload_store_url: str | None = setting(
+        None,
+        env="SIE_PAYLOAD_STORE_URL",
+        help="Where inputs go that fit no message: a folder, s3://, gs:// or abfs://; workers have the same",
+    )
     max_stream_pending: int = setting(
         DEFAULT_STREAM_PENDING,
         env="SIE_GATEWAY_MAX_STREAM_PENDING",

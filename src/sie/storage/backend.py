@@ -61,7 +61,7 @@ class OutcomeUnknown(StorageError):
 
 
 class StoreConfigError(StorageError):
-    """SIE_CONFIG_STORE_DIR cannot be a config store; found before anything is read."""
+    """The address that a setting gives cannot be a store; found before anything is read."""
 
 
 _NAME = re.compile(r"(?![.])[\w.-]+(?:/(?![.])[\w.-]+)*", re.ASCII)

@@ -76,11 +76,11 @@ class ObjectBackend:
         except FileNotFoundError as error:
             if version is not None:  # S3 says so where the object that was to be replaced is gone
                 raise VersionConflict(f"{name}: another writer removed it") from error
-            raise StorageError(f"{name}: {_line(error)}") from error
+            raise StorageError(f"{name}: {first_line(error)}") from error
         except _REFUSALS as error:
-            raise StorageError(f"{name}: {_line(error)}") from error
+            raise StorageError(f"{name}: {first_line(error)}") from error
         except exceptions.BaseError as error:
-            raise OutcomeUnknown(f"{name}: {_line(error)}") from error
+            raise OutcomeUnknown(f"{name}: {first_line(error)}") from error
         try:
             return self._version(name, put[self.told_by])
         except StorageError as error:
@@ -106,9 +106,24 @@ class ObjectBackend:
         return told
 
 
+@attrs.frozen
+class Clients:
+    """`retrying` is for what may be sent twice."""
+
+    retrying: ObjectStore
+    once: ObjectStore
+
+
 def open_objects(url: str, *, allow_http: bool = False) -> ObjectBackend:
+    """Raises StoreConfigError."""
+    clients = open_clients("SIE_CONFIG_STORE_DIR", url, allow_http=allow_http)
+    told_by: Literal["e_tag", "version"] = "version" if isinstance(clients.once, GCSStore) else "e_tag"
+    return ObjectBackend(clients.retrying, clients.once, told_by)
+
+
+def open_clients(setting: str, url: str, *, allow_http: bool = False) -> Clients:
     """Credentials and endpoints come from the environment variables that each service's own tools read; an endpoint
-    without TLS must be asked for, on S3 also by AWS_ALLOW_HTTP=true. Raises StoreConfigError.
+    without TLS must be asked for, on S3 also by AWS_ALLOW_HTTP=true. Raises StoreConfigError, which names `setting`.
     """
     client: ClientConfig = {"timeout": timedelta(seconds=REQUEST_S), "connect_timeout": timedelta(seconds=CONNECT_S)}
     if allow_http or (url.startswith("s3://") and os.environ.get("AWS_ALLOW_HTTP", "").lower() == "true"):
@@ -116,14 +131,15 @@ def open_objects(url: str, *, allow_http: bool = False) -> ObjectBackend:
     again: RetryConfig = {"max_retries": READ_RETRIES, "retry_timeout": timedelta(seconds=REQUEST_S)}
     once: RetryConfig = {"max_retries": 0}
     try:
-        reads = from_url(url, client_options=client, retry_config=again)
-        writes = from_url(url, client_options=client, retry_config=once)
+        return Clients(
+            from_url(url, client_options=client, retry_config=again),
+            from_url(url, client_options=client, retry_config=once),
+        )
     except (exceptions.BaseError, ValueError) as error:
-        raise StoreConfigError(f"SIE_CONFIG_STORE_DIR={url!r} cannot be opened: {_line(error)}") from error
-    return ObjectBackend(reads, writes, "version" if isinstance(writes, GCSStore) else "e_tag")
+        raise StoreConfigError(f"{setting}={url!r} cannot be opened: {first_line(error)}") from error
 
 
-def _line(error: Exception) -> str:
+def first_line(error: Exception) -> str:
     """The first of many: the others are obstore's insides."""
     return str(error).partition("\n")[0]
 
@@ -133,4 +149,4 @@ def _told(name: str) -> Iterator[None]:
     try:
         yield
     except (exceptions.BaseError, OSError) as error:
-        raise StorageError(f"{name}: {_line(error)}") from error
+        raise StorageError(f"{name}: {first_line(error)}") from error

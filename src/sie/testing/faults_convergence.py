@@ -1,6 +1,7 @@
 """What goes wrong with following the authority: deltas lost, twice, late, out of order, forged; the authority away."""
 
 from collections import deque
+from collections.abc import Callable
 from functools import partial
 from typing import Literal
 
@@ -38,6 +39,17 @@ def _detour(cluster: Cluster, gateway: int, *detours: Detour) -> None:
         life.tap.turn(CONFIG_ALL, detours)
 
 
+def _later(cluster: Cluster, in_s: float, do: Callable[[], None]) -> None:
+    """What is still under way when all is healed comes then: a replica has its time to get over it."""
+
+    async def do_later() -> None:
+        with trio.move_on_after(in_s):
+            await cluster.healed.wait()
+        do()
+
+    cluster.nursery.start_soon(do_later)
+
+
 @attrs.frozen
 class DeltasRepeated:
     """Each of the next ones comes at once, and again later."""
@@ -49,7 +61,7 @@ class DeltasRepeated:
     async def begin(self, cluster: Cluster) -> None:
         def twice(message: Message, deliver: Handler) -> None:
             deliver(message)
-            cluster.later(self.later_s, partial(deliver, message))
+            _later(cluster, self.later_s, partial(deliver, message))
 
         _detour(cluster, self.gateway, *(twice,) * self.count)
 
@@ -62,7 +74,7 @@ class DeltasDelayed:
 
     async def begin(self, cluster: Cluster) -> None:
         def late(message: Message, deliver: Handler) -> None:
-            cluster.later(self.by_s, partial(deliver, message))
+            _later(cluster, self.by_s, partial(deliver, message))
 
         _detour(cluster, self.gateway, *(late,) * self.count)
 
@@ -83,7 +95,7 @@ class DeltasReordered:
 
         def hold(message: Message, deliver: Handler) -> None:
             held.append(message)
-            cluster.later(20.0, partial(release, deliver))
+            _later(cluster, 20.0, partial(release, deliver))
 
         def last(message: Message, deliver: Handler) -> None:
             deliver(message)

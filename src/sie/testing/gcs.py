@@ -1,7 +1,7 @@
 """How can a store on GCS be tried without GCS? A server of the few requests that obstore makes, over a dictionary.
 
-Written after the XML API's documents: a PUT with `x-goog-if-generation-match` (0: there must be no object), GET, and a
-listing. What it proves is that our side asks for the right thing; the real service was never asked.
+Written after the XML API's documents: a PUT with `x-goog-if-generation-match` (0: there must be no object), GET, DELETE
+and a listing. What it proves is that our side asks for the right thing; the real service was never asked.
 """
 
 import json
@@ -49,6 +49,10 @@ class GcsDouble:
             self._generation += 1
             self.objects[path] = _Object(data, self._generation)
             return self.objects[path]
+
+    def delete(self, path: str) -> bool:
+        with self._turn:
+            return self.objects.pop(path, None) is not None
 
     def listing(self, bucket: str, prefix: str, delimiter: str) -> bytes:
         keys = [path.removeprefix(f"/{bucket}/") for path in sorted(self.objects) if path.startswith(f"/{bucket}/")]
@@ -109,6 +113,12 @@ class _Handler(BaseHTTPRequestHandler):
         done = self.double.put(unquote(urlsplit(self.path).path), data, self.headers.get(CONDITION)) if acts else None
         if not self._fails():
             self._answer(200 if done else 412, b"", done)
+
+    def do_DELETE(self) -> None:
+        acts = not self.double.failing or self.double.failing[0] is None
+        done = acts and self.double.delete(unquote(urlsplit(self.path).path))
+        if not self._fails():
+            self._answer(204 if done else 404, b"")
 
     def _fails(self) -> bool:
         self.double.requests.append(f"{self.command} {self.path}")

@@ -45,6 +45,7 @@ async def _run(settings: WorkerSettings, command: tuple[str, ...], stop: trio.Ev
         from sie.bus.nats import open_bus  # noqa: PLC0415
         from sie.worker.app import World, run  # noqa: PLC0415
         from sie.worker.consume.source import JetStreamSource  # noqa: PLC0415
+        from sie.worker.gate import open_http_pools  # noqa: PLC0415
 
         @asynccontextmanager
         async def open_started(report: Report) -> AsyncIterator[Child]:
@@ -53,7 +54,8 @@ async def _run(settings: WorkerSettings, command: tuple[str, ...], stop: trio.Ev
 
         machine = real_machine(stop)
         open_authority = partial(open_http_authority, run_in_thread=machine.build_in_thread)
-        await run(settings, World(machine, open_bus, open_authority, open_started, JetStreamSource))
+        open_pools = partial(open_http_pools, run_in_thread=machine.run_in_thread)
+        await run(settings, World(machine, open_bus, open_authority, open_started, JetStreamSource, open_pools))
 
 
 class EarlyEvents:

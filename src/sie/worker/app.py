@@ -5,6 +5,7 @@ model to load.
 """
 
 from collections.abc import Awaitable, Callable, Iterable
+from contextlib import AbstractAsyncContextManager
 from functools import partial
 from typing import NoReturn
 
@@ -13,6 +14,7 @@ import trio
 
 from sie.authority.client import Authority, OpenAuthority
 from sie.bus.api import Bus, OpenBus
+from sie.bus.dead_letters import DeadLetterBox, dead_letters_spec
 from sie.domain.hash_form import HashForm
 from sie.domain.registry import RegistrySnapshot
 from sie.domain.worker import WorkerStatus
@@ -20,14 +22,17 @@ from sie.runtime.service import running
 from sie.runtime.world import Machine
 from sie.worker.children import Child, OpenChild
 from sie.worker.consume.answers import Answers
+from sie.worker.consume.burial import Burial
 from sie.worker.consume.dispatcher import Dispatcher
 from sie.worker.consume.intake import Intake
 from sie.worker.consume.lane import LaneWork
 from sie.worker.consume.source import OpenSource
 from sie.worker.consume.wakeup import Wakeup
+from sie.worker.core.gate import Gate
 from sie.worker.core.held_work import HeldWork
 from sie.worker.core.loading import canonical_names, served_names
 from sie.worker.core.state import ChildEvent, WorkerState
+from sie.worker.gate import AskSoon, GatewayPools, OpenPools, open_http_pools, polled
 from sie.worker.heartbeat import Heart
 from sie.worker.settings import Plan, WorkerSettings, plan_worker
 from sie.worker.sync import Reconciler
@@ -40,6 +45,7 @@ class World:
     open_authority: OpenAuthority
     open_child: OpenChild
     open_source: OpenSource
+    open_pools: OpenPools = open_http_pools
 
 
 async def run(
@@ -47,7 +53,8 @@ async def run(
 ) -> None:
     """Returns in order once the machine's stop event is set; `task_status` tells that the heart beats."""
     plan = plan_worker(settings)
-    worker = _Worker(plan, world, WorkerState(plan.worker, plan.lane, settings.device))
+    gate = Gate(plan.worker, plan.lane, is_polled=settings.gateway_url is not None)
+    worker = _Worker(plan, world, WorkerState(plan.worker, plan.lane, settings.device), gate)
     inbox = f"_INBOX.worker-{world.machine.token()}"
     async with (
         world.open_child(worker.on_child) as child,
@@ -57,13 +64,14 @@ async def run(
         worker.listeners.append(heart.beat_soon)
         async with (
             world.open_authority(settings.config_service_url, settings.admin_token) as authority,
+            polled(gate, _open_pools(settings, world), world.machine.random, worker.on_pools) as ask_pools,
             running(heart.beat_forever, heart.greet_sessions_forever, worker.announce_stop),
         ):
             task_status.started()
             reconciler = worker.reconciler(authority, HashForm(settings.hash_form), settings.preload)
             if await _unless(world.machine.stop, reconciler.read_until_done):
                 async with running(partial(reconciler.follow_forever, bus, plan.lane.bundle)):
-                    await worker.serve(child, bus)
+                    await worker.serve(child, bus, ask_pools)
             heart.beat()
 
 
@@ -74,12 +82,21 @@ class _Worker:
     plan: Plan
     world: World
     state: WorkerState
+    gate: Gate
     held_work: HeldWork = attrs.field(factory=HeldWork)
     listeners: list[Callable[[], None]] = attrs.field(factory=list)
+    wake: Wakeup = attrs.field(factory=Wakeup)
+    pools_told: Wakeup = attrs.field(factory=Wakeup)
 
     def on_child(self, event: ChildEvent) -> None:
         self.state.receive(event, now_s=trio.current_time())
         self.changed()
+
+    def on_pools(self) -> None:
+        """What waits is judged again, and nothing is to be said of it."""
+        self._pin()
+        self.wake.ring()
+        self.pools_told.ring()
 
     def changed(self) -> None:
         for listener in self.listeners:
@@ -106,34 +123,55 @@ class _Worker:
             names = canonical_names(snapshot, wanted)
             # A name that nobody knows at the start is a mistake to be seen; one that was taken away later is not ours.
             self.state.models.preload(name for name in names if is_first or name in served)
+            self._pin()
             self.changed()
 
         return Reconciler(authority, machine.build_in_thread, form, machine.random, install)
 
-    async def serve(self, child: Child, bus: Bus) -> None:
-        wake, room, answers = Wakeup(), Wakeup(), Answers(bus)
-        self.listeners.append(wake.ring)
+    def _pin(self) -> None:
+        if self.state.snapshot is not None:
+            self.state.models.pin(canonical_names(self.state.snapshot, self.gate.pinned()))
+
+    async def serve(self, child: Child, bus: Bus, ask_pools: AskSoon) -> None:
+        room, answers = Wakeup(), Answers(bus)
+        self.listeners.append(self.wake.ring)
         dispatcher = Dispatcher(
             state=self.state,
+            gate=self.gate,
             held_work=self.held_work,
             answers=answers,
             child=child,
+            burial=self._burial(bus),
             machine=self.world.machine,
-            wake=wake,
+            wake=self.wake,
             room=room,
         )
         intake = Intake(
             state=self.state,
+            gate=self.gate,
             held_work=self.held_work,
             answers=answers,
             sessions=bus,
             source=self.world.open_source(bus, self.plan.stream, self.plan.consumer),
             machine=self.world.machine,
             changed=self.changed,
-            arrived=wake,
+            ask_pools=ask_pools,
+            arrived=self.wake,
             room=room,
+            pools_told=self.pools_told,
         )
         await LaneWork(bus, self.held_work, answers, intake, dispatcher).run_until(self.world.machine.stop)
+
+    def _burial(self, bus: Bus) -> Burial:
+        stream = self.plan.stream
+        box = DeadLetterBox(bus, dead_letters_spec(storage=stream.storage, replicas=stream.replicas))
+        return Burial(box, self.plan.consumer, self.plan.worker, self.world.machine.unix_s)
+
+
+def _open_pools(settings: WorkerSettings, world: World) -> AbstractAsyncContextManager[GatewayPools] | None:
+    if settings.gateway_url is None:
+        return None
+    return world.open_pools(settings.gateway_url, settings.auth_token)
 
 
 async def _unless(stop: trio.Event, work: Callable[[], Awaitable[None]]) -> bool:

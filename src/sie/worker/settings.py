@@ -2,6 +2,7 @@
 
 import os
 import re
+from urllib.parse import urlsplit
 
 import attrs
 
@@ -30,6 +31,15 @@ class WorkerSettings:
     )
     admin_token: str | None = setting(
         None, env="SIE_ADMIN_TOKEN", help="Sent to the config service as a bearer", secret=True
+    )
+    gateway_url: str | None = setting(
+        None,
+        env="SIE_GATEWAY_URL",
+        flags=("--gateway-url",),
+        help="Where pools are read; without it the worker takes no work of pools that tenants made",
+    )
+    auth_token: str | None = setting(
+        None, env="SIE_AUTH_TOKEN", help="Sent to the gateway as a bearer, to read its pools", secret=True
     )
     bundle: str = setting("default", env="SIE_BUNDLE", flags=("-b", "--bundle"), help="The bundle to serve")
     pool: str = setting("default", env="SIE_POOL", flags=("--pool",), help="The queue pool to take work from")
@@ -75,6 +85,8 @@ def plan_worker(settings: WorkerSettings) -> Plan:
     """Raises ValueError, which names the setting."""
     if not DEVICE.fullmatch(settings.device):
         raise ValueError(f"SIE_DEVICE must be cpu, cuda or cuda:N, not {settings.device!r}")
+    if settings.gateway_url is not None and not _is_http(settings.gateway_url):
+        raise ValueError(f"SIE_GATEWAY_URL must be http://host:port or https://host, not {settings.gateway_url!r}")
     lane = Lane(
         ids.pool_name(settings.pool), ids.machine_profile(settings.machine_profile), ids.bundle_name(settings.bundle)
     )
@@ -86,3 +98,11 @@ def plan_worker(settings: WorkerSettings) -> Plan:
     )
     cache_dir = os.path.expanduser(settings.cache_dir)
     return Plan(ids.worker_id(settings.worker_id or ""), lane, stream, lane_consumer_spec(lane), cache_dir)
+
+
+def _is_http(url: str) -> bool:
+    try:
+        parts = urlsplit(url)
+        return url.isprintable() and parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+    except ValueError:
+        return False

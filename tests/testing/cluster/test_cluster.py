@@ -9,7 +9,8 @@ from trio.testing import MockClock
 
 from sie.testing.cluster.catalogue import ADDED, OTHER, SIDE, SMALL, CatalogueFolders
 from sie.testing.cluster.client import Ask
-from sie.testing.cluster.cluster import Cluster, Topology, open_cluster
+from sie.testing.cluster.cluster import Cluster, open_cluster
+from sie.testing.cluster.topology import Topology
 from sie.testing.cluster.writes import Write
 from sie.testing.simulation.clients import Clients
 from sie.testing.simulation.writers import Writers

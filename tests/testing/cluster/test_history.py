@@ -61,3 +61,14 @@ def test_a_refused_mark_in_the_store_is_a_violation() -> None:
     rig.history.refused.add("w1")
     rig.write(1, "a", "w1")
     assert len(rig.violations) == 1
+
+
+def test_a_key_whose_write_was_undone_and_comes_again_is_a_violation() -> None:
+    rig = Rig()
+    rig.write(1, "a", "k1")
+    rig.history.done_keys.add(("config-0/1", "k1"))
+    rig.write(2, "b", "k1", "w1")
+    assert rig.violations == []
+    rig.write(3, "c", "w2")
+    rig.write(4, "d", "w2", "k1")
+    assert len(rig.violations) == 1

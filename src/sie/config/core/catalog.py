@@ -8,10 +8,10 @@ from collections.abc import Iterable, Mapping
 import attrs
 import orjson
 
-from sie.config.core.export_rows import ExportRows
 from sie.domain.bundle import Bundle
 from sie.domain.hash_form import HashForm
 from sie.domain.ids import ModelId
+from sie.domain.joined_rows import JoinedRows
 from sie.domain.model import Json, Model
 from sie.domain.registry import RegistrySnapshot
 from sie.wire.configs_api import ExportRow, Source, to_json
@@ -53,7 +53,7 @@ class Catalog:
     snapshot: RegistrySnapshot
     models: Mapping[ModelId, StoredModel]
     seeds: Mapping[ModelId, StoredModel]
-    rows: ExportRows
+    rows: JoinedRows
     problems: tuple[str, ...] = ()
 
     def with_model(self, text: str, config: Config) -> "Catalog":
@@ -95,7 +95,7 @@ def build_catalog(
     from_seeds = _models(seeds, FILESYSTEM, known, problems)
     models = {**from_seeds, **_models(stored, API, known, problems)}
     snapshot = RegistrySnapshot.of(taken, (stored.model for stored in models.values()), form)
-    rows = ExportRows.of({sie_id: stored.export_row for sie_id, stored in models.items()})
+    rows = JoinedRows.of({sie_id: stored.export_row for sie_id, stored in models.items()})
     return Catalog(snapshot, models, from_seeds, rows, tuple(problems))
 
 

@@ -10,7 +10,14 @@ from sie.gateway.core.collect import Collected, Ending, GaveUp
 from sie.wire.result import WorkResult
 
 _NOTHING: Mapping[str, object] = {}
-RETRYABLE = frozenset({ErrorCode.RESOURCE_EXHAUSTED, ErrorCode.MODEL_LOADING, ErrorCode.LORA_LOADING})
+RETRYABLE = frozenset(
+    {
+        ErrorCode.RESOURCE_EXHAUSTED,
+        ErrorCode.MODEL_LOADING,
+        ErrorCode.LORA_LOADING,
+        ErrorCode.PAYLOAD_UNAVAILABLE,
+    }
+)
 """Codes that a client tries again by itself, when every item failed with the same one (§2)."""
 BAD_INPUT = frozenset({ErrorCode.INVALID_INPUT, ErrorCode.INPUT_TOO_LONG})
 MAX_RETRY_AFTER_S = 60

@@ -18,6 +18,7 @@ from sie.gateway.dispatch.dispatcher import Dispatcher
 from sie.gateway.dispatch.gauges import Gauges
 from sie.gateway.dispatch.handoff import Handoff
 from sie.gateway.dispatch.parcels import Parcels
+from sie.gateway.dispatch.payloads import Payloads
 from sie.gateway.dispatch.pending import Pending
 from sie.gateway.dispatch.publisher import Publisher
 from sie.gateway.dispatch.streams import Streams
@@ -39,7 +40,13 @@ class Bounds:
 
 
 def assemble(
-    bus: Bus, router: RouterId, pending: Pending, demand: Demand, stored: Stored, bounds: Bounds
+    bus: Bus,
+    router: RouterId,
+    pending: Pending,
+    demand: Demand,
+    payloads: Payloads | None,
+    stored: Stored,
+    bounds: Bounds,
 ) -> Dispatcher:
     streams, cancels = Streams(bus), Cancels(bus, router)
     handoff = Handoff(Publisher(bus, streams), demand)
@@ -48,7 +55,7 @@ def assemble(
         pending=pending,
         handoff=handoff,
         direct=Direct(handoff, cancels, pool_stream, partial(_worker_stream, stored)),
-        parcels=Parcels(bus),
+        parcels=Parcels(bus, payloads),
         gauges=Gauges(bus, streams),
         lanes=Lanes(bounds.limits),
         cancels=cancels,

@@ -17,13 +17,14 @@ from sie.domain.lane import Lane
 from sie.domain.subjects import direct_subject
 from sie.gateway.core.admission import Lanes
 from sie.gateway.core.collect import Ending
+from sie.gateway.core.offload import Refused
 from sie.gateway.core.outcome import Failed, Outcome, decide_outcome
 from sie.gateway.core.routing import Routed
 from sie.gateway.dispatch.cancels import Cancels, Reason
 from sie.gateway.dispatch.direct import Direct, Job
 from sie.gateway.dispatch.gauges import Gauges
 from sie.gateway.dispatch.handoff import Handoff
-from sie.gateway.dispatch.parcels import Parcels, TooLarge
+from sie.gateway.dispatch.parcels import Parcels
 from sie.gateway.dispatch.pending import Pending, Waiting
 from sie.gateway.dispatch.publisher import Parcel
 from sie.wire.work import WorkItem
@@ -57,8 +58,8 @@ class Dispatcher:
         if refused is not None:
             return Ended(refused)
         async with self.parcels.packed(routed, items) as packed:
-            if isinstance(packed, TooLarge):
-                return Ended(Failed(ErrorCode.PAYLOAD_TOO_LARGE, packed.words))
+            if isinstance(packed, Refused):
+                return Ended(Failed(packed.code, packed.message))
             with self.lanes.holding(routed.lane, len(items)), self.pending.open(request, len(items)) as waiting:
                 return await self._deliver(request, routed, packed, waiting)
 

@@ -1,6 +1,6 @@
 """Handing work to the broker (§8.2): one message an item, submitted without waiting for the acks."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import attrs
 import trio
@@ -25,6 +25,11 @@ class Parcel:
     message_id: str
 
 
+def headers_of(message_id: str) -> Mapping[str, str]:
+    """A message that is sent again is stored once (§8.2)."""
+    return {"Nats-Msg-Id": message_id}
+
+
 @attrs.frozen
 class Publisher:
     bus: Bus
@@ -42,9 +47,8 @@ class Publisher:
                 await trio.sleep(ROOM_S)  # the connection tells nobody when it has room again
 
     def _sent(self, parcel: Parcel, reply: str, *, is_last_try: bool) -> bool:
-        headers = {"Nats-Msg-Id": parcel.message_id}
         try:
-            self.bus.publish_nowait(parcel.subject, parcel.data, reply=reply, headers=headers)
+            self.bus.publish_nowait(parcel.subject, parcel.data, reply=reply, headers=headers_of(parcel.message_id))
         except OutboxFull:
             if is_last_try:
                 raise

@@ -110,6 +110,18 @@ def _message_get(jetstream: JetStream, call: Call) -> Json:
     return {"message": _stored(stored)}
 
 
+def _message_delete(jetstream: JetStream, call: Call) -> Json:
+    body = call.json()
+    if set(body) - {"seq", "no_erase"}:
+        raise NotModelled(f"a message deleted by {sorted(body)}")
+    stream, seq = jetstream.stream(call.names[0]), integer(body, "seq", 0)
+    if stream.remove(seq):
+        return {"success": True}
+    if stream.config.storage == "memory":
+        raise Refused(400, 10043, f"sequence {seq} not found")
+    raise Refused(500, 10057, "no message found" if seq <= stream.last_seq else "stream store EOF")
+
+
 def _consumer_create(jetstream: JetStream, call: Call) -> Json:
     body = call.json()
     stream, name = call.names[:2]
@@ -145,6 +157,7 @@ CALLS: Mapping[str, tuple[str, Answer]] = {
     "STREAM.DELETE": ("stream_delete_response", _stream_delete),
     "STREAM.PURGE": ("stream_purge_response", _stream_purge),
     "STREAM.MSG.GET": ("stream_msg_get_response", _message_get),
+    "STREAM.MSG.DELETE": ("stream_msg_delete_response", _message_delete),
     "CONSUMER.CREATE": ("consumer_create_response", _consumer_create),
     "CONSUMER.INFO": ("consumer_info_response", _consumer_read),
     "CONSUMER.DELETE": ("consumer_delete_response", _consumer_delete),

@@ -18,6 +18,7 @@ from sie.testing.broker.sides import Side
 from sie.testing.broker.steps import (
     AnswerStep,
     ConsumerStep,
+    DeleteStep,
     GetStep,
     LapseStep,
     ListenStep,
@@ -127,6 +128,8 @@ class Driver:
                 return await self._consumer(step)
             case GetStep(seq):
                 return await self._call(f"STREAM.MSG.GET.{self.prefix}", {"seq": seq})
+            case DeleteStep(seq):
+                return await self._call(f"STREAM.MSG.DELETE.{self.prefix}", {"seq": seq, "no_erase": True})
             case ListenStep(pattern, queue):
                 return await self._listen(pattern, queue)
             case OversizeStep() | SlowStep():

@@ -65,6 +65,13 @@ class GetStep:
 
 
 @attrs.frozen
+class DeleteStep:
+    """One message out of the stream, whatever became of it there."""
+
+    seq: int
+
+
+@attrs.frozen
 class ListenStep:
     """Begin to listen to a pattern, alone or in a queue group, or stop it."""
 
@@ -108,6 +115,7 @@ Step: TypeAlias = (
     | StreamStep
     | ConsumerStep
     | GetStep
+    | DeleteStep
     | ListenStep
     | OversizeStep
     | SlowStep

@@ -8,21 +8,22 @@ from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager
 from functools import partial
 
-import attrs
 import trio
 
-from sie.bus.jetstream_api import Storage
 from sie.testing.cluster.catalogue import CatalogueFolders, base_documents, lane_hash
 from sie.testing.cluster.config_node import ConfigNode
 from sie.testing.cluster.events import EventLog
+from sie.testing.cluster.kube_server import KubeServer
 from sie.testing.cluster.ledger import Ledger
 from sie.testing.cluster.network import Network
 from sie.testing.cluster.nodes import GatewayNode, Node, WorkerNode
+from sie.testing.cluster.pool_rules import PoolRules
 from sie.testing.cluster.replica_rules import Look, ReplicaRules
 from sie.testing.cluster.served import Call, ConnectionLost
 from sie.testing.cluster.shown import read_shown
 from sie.testing.cluster.store_rules import StoreRules
 from sie.testing.cluster.surroundings import Surroundings, system_tasks
+from sie.testing.cluster.topology import Topology
 from sie.testing.cluster.weather import LANE_CHANGED, Weather
 from sie.testing.disk import DiskDouble
 
@@ -39,23 +40,16 @@ CONFIG_DELAY_S = 0.05
 """The config service is the last to come up, so that everybody has to ask twice."""
 
 
-@attrs.frozen
-class Topology:
-    """`storage` is where the broker keeps work."""
-
-    gateways: int = 1
-    workers: int = 1
-    storage: Storage = "memory"
-
-
 class Cluster:
     """Every process of it, and what is known of them from outside.
 
-    `wanted_lane` is the hash of the workers' lane as the store and the present edition have it.
+    `wanted_lane` is the hash of the workers' lane as the store and the present edition have it. `pools` are None where
+    there is no Kubernetes.
     """
 
     def __init__(self, topology: Topology, seed: int, folders: CatalogueFolders, nursery: trio.Nursery) -> None:
         self.nursery = nursery
+        self.healed = trio.Event()
         self.log = EventLog()
         self.weather = Weather()
         self.ledger = Ledger(self.weather)
@@ -68,8 +62,14 @@ class Cluster:
         self.config = ConfigNode("config-0", around, folders, self.rules, self._revive_soon)
         self.rival = ConfigNode("config-1", around, folders, self.rules, self._bury)
         self.wanted_lane = self._present_lane()
-        self.gateways = tuple(GatewayNode(f"gateway-{n}", around, self.config) for n in range(topology.gateways))
-        self.workers = tuple(WorkerNode(f"worker-{n}", around, self.config) for n in range(topology.workers))
+        kube = KubeServer.of(seed, nursery) if topology.kubernetes else None
+        self.gateways = tuple(GatewayNode(f"gateway-{n}", around, self.config, kube) for n in range(topology.gateways))
+        servers = tuple(gateway.server for gateway in self.gateways)
+        self.workers = tuple(WorkerNode(f"worker-{n}", around, self.config, servers) for n in range(topology.workers))
+        self.pools: PoolRules | None = None
+        if kube is not None:
+            clocks = tuple(gateway.clock for gateway in self.gateways)
+            self.pools = PoolRules(kube, clocks, self.ledger.violate, self.ledger.count)
 
     @property
     def nodes(self) -> tuple[Node, ...]:
@@ -193,11 +193,15 @@ class Cluster:
                 node.process.life.tap.heal()
         for worker in self.workers:
             worker.device.heal()
+            worker.pools.heal()
         for config in (self.config, self.rival):
             config.calls.clear()
             config.commits.clear()
             config.slowness_s = 0.0
         self._heal_disk()
+        if self.pools is not None:
+            self.pools.server.heal()
+        self.healed.set()
 
     def _heal_disk(self) -> None:
         """What was still under way reaches it now."""

@@ -96,7 +96,7 @@ class StoreHistory:
             self.violate(f"{commit.by} writes {commit.model} at epoch {commit.epoch}, the store is at {self.epoch}")
         for mark in sorted(commit.marks & self.refused):
             self.violate(f"{commit.by} writes {mark} of {commit.model}, which was refused")
-        before = {mark for old in self.commits if old.model == commit.model for mark in old.marks}
+        before = next((old.marks for old in reversed(self.commits) if old.model == commit.model), frozenset[str]())
         for mark in sorted(commit.marks - before):
             if (commit.by, mark) in self.done_keys:
                 self.violate(f"{commit.by} writes {mark} of {commit.model} a second time for one key")

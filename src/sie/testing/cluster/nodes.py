@@ -1,8 +1,11 @@
 """The gateway and the worker as processes of a simulated cluster: each runs the service's own `run` among doubles."""
 
+from collections.abc import Sequence
 from functools import partial
 
+import attrs
 import trio
+from hypercorn.typing import ASGIFramework
 
 from sie.bus.api import Message
 from sie.domain.ids import WorkerId
@@ -14,8 +17,10 @@ from sie.testing.cluster.authority import AuthorityLink
 from sie.testing.cluster.config_node import ConfigNode
 from sie.testing.cluster.device import Device, LoadFailure
 from sie.testing.cluster.facts import GatewayFacts, WorkerFacts
+from sie.testing.cluster.kube_server import KubeServer
 from sie.testing.cluster.ledger import PULL
 from sie.testing.cluster.machine import machine_of
+from sie.testing.cluster.pools_link import PoolsLink
 from sie.testing.cluster.process import Life, Process
 from sie.testing.cluster.served import AppServer
 from sie.testing.cluster.surroundings import Surroundings, cut_off, nothing
@@ -35,8 +40,11 @@ ACK = "$JS.ACK."
 
 
 class GatewayNode:
-    def __init__(self, name: str, around: Surroundings, config: ConfigNode) -> None:
+    """Without a Kubernetes API server its pools are in its memory."""
+
+    def __init__(self, name: str, around: Surroundings, config: ConfigNode, kube: KubeServer | None = None) -> None:
         self.server = AppServer()
+        self._kube = None if kube is None else kube.link(name)
         self.clock = around.clock()
         self.link = AuthorityLink(config.server, config.read)
         self.facts = GatewayFacts(name, self.clock, self.link)
@@ -69,19 +77,39 @@ class GatewayNode:
         self.facts = GatewayFacts(self.process.name, self.clock, self.link)
         around.weather.note(GATEWAY_STARTED)
         settings = GatewaySettings(
-            config_service_url="http://config", request_timeout_s=REQUEST_TIMEOUT_S, stream_storage=around.storage
+            config_service_url="http://config",
+            request_timeout_s=REQUEST_TIMEOUT_S,
+            stream_storage=around.storage,
+            kubernetes=self._kube is not None,
         )
         machine = machine_of(self.clock, around.machine_seed(self.process, life), life.stop)
         open_bus = tapped(around.network.open_bus(self.process.name), life.tap)
-        await run_gateway(settings, GatewayWorld(machine, open_bus, self.link.open(), self.server.serve))
+        world = GatewayWorld(machine, open_bus, self.link.open(), self._serve)
+        if self._kube is not None:
+            world = attrs.evolve(world, open_kube=self._kube.open_kube())
+        await run_gateway(settings, world)
+
+    async def _serve(
+        self,
+        app: ASGIFramework,
+        *,
+        host: str,
+        port: int,
+        stop: trio.Event,
+        task_status: trio.TaskStatus[str] = trio.TASK_STATUS_IGNORED,
+    ) -> None:
+        """It may have waited for its pools before."""
+        self._around.weather.note(GATEWAY_STARTED)
+        await self.server.serve(app, host=host, port=port, stop=stop, task_status=task_status)
 
 
 class WorkerNode:
     """`away` is on while the worker takes no work because its process does not run, or is not ready yet."""
 
-    def __init__(self, name: str, around: Surroundings, config: ConfigNode) -> None:
+    def __init__(self, name: str, around: Surroundings, config: ConfigNode, gateways: Sequence[AppServer]) -> None:
         self.clock = around.clock()
         self.link = AuthorityLink(config.server, config.read)
+        self.pools = PoolsLink(gateways)
         self.facts = WorkerFacts(name, self.clock.unix_s, self.link, around.weather)
         self.device = Device(self._on_batch, self._on_load, self._on_held, around.weather)
         self.away = around.weather.spell(WORKER_AWAY)
@@ -151,7 +179,10 @@ class WorkerNode:
         self.facts.end()
         self.facts = WorkerFacts(name, self.clock.unix_s, self.link, around.weather)
         settings = WorkerSettings(
-            worker_id=WorkerId(name), config_service_url="http://config", stream_storage=around.storage
+            worker_id=WorkerId(name),
+            config_service_url="http://config",
+            gateway_url="http://gateways",
+            stream_storage=around.storage,
         )
         world = WorkerWorld(
             machine_of(self.clock, around.machine_seed(self.process, life), life.stop),
@@ -159,6 +190,7 @@ class WorkerNode:
             self.link.open(),
             partial(open_child, self.device.launch),
             JetStreamSource,
+            self.pools.open(),
         )
         await run_worker(settings, world)
 

@@ -15,6 +15,8 @@ from sie.testing.cluster.nodes import GatewayNode
 from sie.testing.simulation.clients import Clients
 from sie.testing.simulation.convergence import all_equal, converged, is_kept, is_told
 from sie.testing.simulation.excuses import RECONNECT_S
+from sie.testing.simulation.pool_clients import PoolClients
+from sie.testing.simulation.pools_at_rest import pools_agree, pools_work
 from sie.testing.simulation.writers import Writers
 
 ANSWER_LIMIT_S = 100.0
@@ -30,7 +32,7 @@ TRY_AGAIN_S = 60.0
 """As a client does that is told to: together more than a model rests that could not be loaded."""
 
 
-async def come_to_rest(cluster: Cluster, clients: Clients, writers: Writers) -> None:
+async def come_to_rest(cluster: Cluster, clients: Clients, writers: Writers, pools: PoolClients) -> None:
     """Stops at the first rule that is broken: what follows would only wait for it."""
     checks: tuple[Callable[[], Awaitable[None]], ...] = (
         partial(_answered, cluster, clients, writers),
@@ -40,6 +42,8 @@ async def come_to_rest(cluster: Cluster, clients: Clients, writers: Writers) -> 
         partial(_asked, cluster, clients),
         partial(_helped, cluster, clients),
         partial(_settled, cluster),
+        partial(pools_agree, cluster, pools),
+        partial(pools_work, cluster, pools),
         partial(is_told, cluster, writers),
         partial(is_kept, cluster),
         partial(_quiet, cluster),

@@ -15,8 +15,10 @@ from trio.testing import MockClock
 from sie.testing.cluster.catalogue import CatalogueFolders
 from sie.testing.cluster.client import Ask
 from sie.testing.cluster.cluster import Cluster, open_cluster
+from sie.testing.cluster.pool_calls import PoolCall
 from sie.testing.cluster.writes import Read, Write
 from sie.testing.simulation.clients import Clients
+from sie.testing.simulation.pool_clients import PoolClients
 from sie.testing.simulation.rest import come_to_rest
 from sie.testing.simulation.scheduling import collected_between_runs, seed_scheduler
 from sie.testing.simulation.script import Script, Step
@@ -39,6 +41,15 @@ class Seen:
     faults: dict[str, int] = attrs.field(factory=dict)
     coverage: Coverage = attrs.field(factory=Coverage)
     start_ms: float = 0.0
+
+
+@attrs.frozen
+class Callers:
+    """All that take steps of clients."""
+
+    clients: Clients
+    writers: Writers
+    pools: PoolClients
 
 
 @attrs.frozen
@@ -72,27 +83,27 @@ async def _run(script: Script, folders: CatalogueFolders, seen: Seen, watch: Wat
     began = time.process_time()
     with watch.scope:
         async with open_cluster(script.topology, script.seed, folders) as cluster:
-            clients, writers = Clients(cluster), Writers(cluster)
+            clients, writers, pools = Clients(cluster), Writers(cluster), PoolClients(cluster)
             if not await cluster.wait_until(cluster.is_ready, START_LIMIT_S):
                 cluster.ledger.violate(f"the cluster is not ready within {START_LIMIT_S:g} s of its start")
             seen.start_ms = (time.process_time() - began) * 1000
-            await _play(script, cluster, clients, writers, seen)
+            await _play(script, cluster, Callers(clients, writers, pools), seen)
             if not cluster.ledger.violations:
-                await come_to_rest(cluster, clients, writers)
+                await come_to_rest(cluster, clients, writers, pools)
             ledger, steps = cluster.ledger, len(script.steps)
-            counts = {**ledger.counts, **writers.endings}
+            counts = {**ledger.counts, **writers.endings, **pools.endings}
             return Report(tuple(ledger.violations), steps, seen, clients.endings, counts, cluster.log.text())
     return None
 
 
-async def _play(script: Script, cluster: Cluster, clients: Clients, writers: Writers, seen: Seen) -> None:
+async def _play(script: Script, cluster: Cluster, callers: Callers, seen: Seen) -> None:
     """Stops at the first rule that is broken: what follows would only wait for it."""
     async with trio.open_nursery() as nursery:
         nursery.start_soon(_look_on, cluster, seen.coverage)
         for number, step in enumerate(script.steps):
             cluster.log.add("script", str(number), type(step).__name__)
             with trio.move_on_after(STEP_LIMIT_S) as limit:
-                await _take(step, cluster, clients, writers, seen.faults)
+                await _take(step, cluster, callers, seen.faults)
             if limit.cancelled_caught:
                 cluster.ledger.violate(f"step {number}, {step}, does not end within {STEP_LIMIT_S:g} s")
             if cluster.ledger.violations:
@@ -107,14 +118,16 @@ async def _look_on(cluster: Cluster, coverage: Coverage) -> None:
         await trio.sleep(LOOK_S)
 
 
-async def _take(step: Step, cluster: Cluster, clients: Clients, writers: Writers, faults: dict[str, int]) -> None:
+async def _take(step: Step, cluster: Cluster, callers: Callers, faults: dict[str, int]) -> None:
     match step:
         case Ask():
-            clients.ask_soon(step)
+            callers.clients.ask_soon(step)
         case Write():
-            writers.write_soon(step)
+            callers.writers.write_soon(step)
         case Read():
-            await writers.read(step)
+            await callers.writers.read(step)
+        case PoolCall():
+            callers.pools.call_soon(step)
         case Wait(for_s):
             await trio.sleep(for_s)
         case fault:

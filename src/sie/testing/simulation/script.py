@@ -11,13 +11,16 @@ import attrs
 from hypothesis import strategies as st
 from hypothesis.strategies import SearchStrategy
 
-from sie.testing import faults
+from sie.testing import faults, faults_pools
 from sie.testing.cluster.catalogue import ADDED, SERVED, SIDE, SIDE_TOO, WRITTEN
 from sie.testing.cluster.client import Ask, Shape
-from sie.testing.cluster.cluster import Topology
+from sie.testing.cluster.pool_calls import POOL_NAMES, PoolCall
+from sie.testing.cluster.pool_calls import Verb as PoolVerb
+from sie.testing.cluster.topology import Topology
 from sie.testing.cluster.writes import Read, Write
 from sie.testing.faults_kind import Fault
 from sie.testing.simulation.scenes import scenes
+from sie.testing.simulation.scenes_pools import pool_scenes
 from sie.testing.simulation.steps import Wait
 from sie.wire.converters import EXACT, WireError, structure
 
@@ -26,7 +29,7 @@ BURSTS = (1, 2, 4, 8, 32)
 GOOD: Shape = "good"
 SHAPES: tuple[Shape, ...] = get_args(Shape)
 
-Step: TypeAlias = Ask | Write | Read | Wait | Fault
+Step: TypeAlias = Ask | Write | Read | PoolCall | Wait | Fault
 
 
 @attrs.frozen
@@ -36,7 +39,9 @@ class Script:
     steps: tuple[Step, ...]
 
 
-_KINDS: Mapping[str, type[object]] = {kind.__name__: kind for kind in (Ask, Write, Read, Wait, *faults.FAULTS)}
+_KINDS: Mapping[str, type[object]] = {
+    kind.__name__: kind for kind in (Ask, Write, Read, PoolCall, Wait, *faults.FAULTS)
+}
 
 
 def to_json(script: Script) -> str:
@@ -85,6 +90,23 @@ def parts() -> SearchStrategy[tuple[Step, ...]]:
     return st.sampled_from(range(20)).flatmap(lambda number: alone if number else scenes())
 
 
+def pool_calls() -> SearchStrategy[PoolCall]:
+    verbs: SearchStrategy[PoolVerb] = st.sampled_from(
+        ("put",) * 5 + ("renew",) * 3 + ("delete", "delete", "get", "list")
+    )
+    needs, caps = st.sampled_from((None, None, 0, 1)), st.sampled_from((None, 0, 1, 1, 2))
+    ttls, leaves = st.sampled_from((3, 10, 50, 600)), st.sampled_from((None,) * 6 + (0.0, 0.05))
+    which = (verbs, st.integers(0, 4), st.sampled_from(POOL_NAMES), needs, caps, ttls)
+    return st.builds(PoolCall, *which, st.sampled_from((1, 1, 1, 2, 3)), leaves)
+
+
+def parts_with_pools() -> SearchStrategy[tuple[Step, ...]]:
+    """Half are of pools: calls, harm to the API server, and whole scenes."""
+    calls, harm, others = pool_calls().map(_alone), faults_pools.pool_faults().map(_alone), parts()
+    kinds = (*[calls] * 5, *[harm] * 2, pool_scenes(), pool_scenes(), *[others] * 7)
+    return st.sampled_from(range(len(kinds))).flatmap(kinds.__getitem__)
+
+
 def _joined(listed: list[tuple[Step, ...]]) -> tuple[Step, ...]:
     return tuple(step for part in listed for step in part)
 
@@ -98,9 +120,22 @@ def topologies() -> SearchStrategy[Topology]:
     return st.builds(Topology, gateways, st.integers(1, 2), st.sampled_from(("memory", "file")))
 
 
+def topologies_with_pools() -> SearchStrategy[Topology]:
+    """Several gateways, and often several workers to share out."""
+    return st.builds(Topology, st.sampled_from((2, 2, 3)), st.sampled_from((1, 2, 2, 3)), kubernetes=st.just(True))
+
+
 def scripts(max_parts: int, *, min_parts: int = 0) -> SearchStrategy[Script]:
-    listed = st.lists(parts(), min_size=min_parts, max_size=max_parts).map(_joined)
-    return st.builds(Script, st.integers(0, 2**16), topologies(), listed)
+    """One in four is of pools too."""
+
+    def with_steps(
+        topology: SearchStrategy[Topology], part: SearchStrategy[tuple[Step, ...]]
+    ) -> SearchStrategy[Script]:
+        listed = st.lists(part, min_size=min_parts, max_size=max_parts).map(_joined)
+        return st.builds(Script, st.integers(0, 2**16), topology, listed)
+
+    plain, pools = with_steps(topologies(), parts()), with_steps(topologies_with_pools(), parts_with_pools())
+    return st.sampled_from(range(4)).flatmap(lambda number: plain if number else pools)
 
 
 def _deadly_alone(ask: Ask) -> Ask:

@@ -10,10 +10,10 @@ from functools import partial
 
 import attrs
 
-from sie.bus.api import BusError, MessageTooLarge, Publisher
+from sie.bus.api import BusError, Publisher
 from sie.bus.jetstream import Delivery, ack, in_progress, nak, term
-from sie.wire.result import WorkResult, encode_result
-from sie.worker.core.results import too_large
+from sie.wire.result import WorkResult
+from sie.worker.core.chunking import messages_of
 
 log = logging.getLogger(__name__)
 
@@ -26,10 +26,11 @@ class Answers:
         if self.publish(reply_subject, result):
             self.done(delivery)
 
-    def publish(self, reply_subject: str, result: WorkResult) -> bool:
-        """False: it could not be sent."""
+    def publish(self, reply_subject: str, result: WorkResult, *, accepts_chunks: bool = False) -> bool:
+        """False: it could not be sent. Of several chunks some may have been; those of its next run replace them."""
         try:
-            self._publish(reply_subject, result)
+            for message in messages_of(result, max_payload=self.bus.max_payload, accepts_chunks=accepts_chunks):
+                self.bus.publish_nowait(reply_subject, message)
         except BusError as error:
             facts = {"item": result.work_item_id, "error": str(error)}
             log.warning("a result could not be sent, its work will come again", extra=facts)
@@ -48,13 +49,6 @@ class Answers:
 
     def renew(self, delivery: Delivery) -> None:
         self._tell("in progress", in_progress, delivery)
-
-    def _publish(self, reply_subject: str, result: WorkResult) -> None:
-        try:
-            self.bus.publish_nowait(reply_subject, encode_result(result))
-        except MessageTooLarge as error:
-            small = too_large(result, size_bytes=error.size_bytes, max_bytes=error.max_bytes)
-            self.bus.publish_nowait(reply_subject, encode_result(small))
 
     def _tell(self, word: str, say: Callable[[Publisher, Delivery], None], delivery: Delivery) -> None:
         """A word that is lost costs a redelivery, no more."""

@@ -15,9 +15,11 @@ from sie.wire.ipc import Failed
 from sie.wire.result import WorkResult
 from sie.worker.children import Child
 from sie.worker.consume.answers import Answers
+from sie.worker.consume.burial import Burial
 from sie.worker.consume.wakeup import Wakeup
-from sie.worker.core.accept import HASH_NAK_S, caller, is_expired
-from sie.worker.core.flights import MAX_BATCHES, Answer
+from sie.worker.core.accept import HASH_NAK_S, POOL_NAK_S, caller, is_expired
+from sie.worker.core.flights import MAX_BATCHES, Answer, GivenUp
+from sie.worker.core.gate import Admitted, Gate
 from sie.worker.core.held_work import Held, HeldWork
 from sie.worker.core.loading import load_request
 from sie.worker.core.models import Refused
@@ -29,12 +31,14 @@ log = logging.getLogger(__name__)
 
 @attrs.define(kw_only=True, eq=False)
 class Dispatcher:
-    """`wake` rings when work has come, a batch has ended or a model has changed; `room` rings as work ends."""
+    """`wake` rings when work has come, a batch has ended, a model has changed, or after a poll; `room` as work ends."""
 
     state: WorkerState
+    gate: Gate
     held_work: HeldWork
     answers: Answers
     child: Child
+    burial: Burial
     machine: Machine
     wake: Wakeup
     room: Wakeup
@@ -44,6 +48,7 @@ class Dispatcher:
         """Batches run in `nursery`, which outlives this loop when the worker drains."""
         while True:
             self._give_back_foreign()
+            self._give_back_unassigned()
             self._refuse_failed()
             self._start_loads()
             self._start_batches(nursery)
@@ -55,9 +60,19 @@ class Dispatcher:
         ours = self.state.config_hash
         for held in self.held_work.waiting():
             if held.work.bundle_config_hash not in ("", ours):
-                if held.is_lent:
-                    self.answers.give_back(held.delivery, delay_s=HASH_NAK_S)
-                self._release(held)
+                self._give_back(held, HASH_NAK_S)
+
+    def _give_back_unassigned(self) -> None:
+        """What was admitted to a pool that has since left this worker waits for one that it assigns (§16.3)."""
+        now_s = trio.current_time()
+        for held in self.held_work.waiting():
+            if not isinstance(self.gate.judge(held.work.admission_pool, now_s=now_s), Admitted):
+                self._give_back(held, POOL_NAK_S)
+
+    def _give_back(self, held: Held, delay_s: float) -> None:
+        if held.is_lent:
+            self.answers.give_back(held.delivery, delay_s=delay_s)
+        self._release(held)
 
     def _refuse_failed(self) -> None:
         """Asking for a model also makes it wanted, so that its first item begins its load."""
@@ -112,6 +127,9 @@ class Dispatcher:
         under = self.state.config_hash  # what it is run by, whatever is installed meanwhile
         answer = await self.child.encode(batch[0].candidate.serving_id, items)
         self._batches -= 1
+        if isinstance(answer, GivenUp):
+            self.wake.ring()  # the child is free for others meanwhile
+            await self.burial.file(batch, answer)
         self._answer_batch(batch, answer, under)
         self.wake.ring()
 
@@ -122,7 +140,7 @@ class Dispatcher:
             self._settle(held, to.reply_subject, result_of(to, outcome, answer, course))
 
     def _settle(self, held: Held, reply_subject: str, result: WorkResult) -> None:
-        if not self.answers.publish(reply_subject, result):
+        if not self.answers.publish(reply_subject, result, accepts_chunks=held.work.accepts_result_chunks):
             self.held_work.owe(held)
             return
         if held.is_lent:

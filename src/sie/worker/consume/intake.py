@@ -21,6 +21,7 @@ from sie.worker.consume.source import WorkSource
 from sie.worker.consume.wakeup import Wakeup
 from sie.worker.core.accept import AckDrop, Caller, Garbled, Nak, Refuse, Run, caller, judge_delivery, read_delivery
 from sie.worker.core.batching import Candidate, estimate_tokens
+from sie.worker.core.gate import Admitted, Gate
 from sie.worker.core.held_work import Held, HeldWork
 from sie.worker.core.results import Course, error_of
 from sie.worker.core.state import WorkerState
@@ -32,17 +33,23 @@ RETRY = Backoff(initial_s=0.1, cap_s=5.0)
 
 @attrs.frozen(kw_only=True)
 class Intake:
-    """`arrived` rings after each burst, `room` when less is held; `changed` is called when the state is new."""
+    """`arrived` rings after each burst, `room` when less is held, `pools_told` after each poll of the pools.
+
+    `changed` is called when the state is new, `ask_pools` when what is known of the pools did not let an item in.
+    """
 
     state: WorkerState
+    gate: Gate
     held_work: HeldWork
     answers: Answers
     sessions: Sessions
     source: WorkSource
     machine: Machine
     changed: Callable[[], None]
+    ask_pools: Callable[[], None]
     arrived: Wakeup
     room: Wakeup
+    pools_told: Wakeup
 
     async def pull_forever(self) -> NoReturn:
         delays = RETRY.delays()
@@ -51,6 +58,8 @@ class Intake:
             try:
                 await self._ensure()
                 delays = RETRY.delays()
+                while not self._may_pull():
+                    await self.pools_told.wait()
                 await self._pull_until_full()
             except BusError as error:
                 log.warning("the lane's queue is lost", extra={"lane": str(self.state.lane), "error": str(error)})
@@ -69,10 +78,13 @@ class Intake:
     async def _pull_until_full(self) -> None:
         """What has come is taken beyond what there is room for: a lease is kept there and nowhere else."""
         async with self.source.open() as puller:
-            while not self.held_work.is_full:
+            while not self.held_work.is_full and self._may_pull():
                 self._take(await puller.receive())
                 self._take_buffered(puller)
                 self.arrived.ring()
+
+    def _may_pull(self) -> bool:
+        return self.gate.may_pull(now_s=trio.current_time())
 
     def _take_buffered(self, puller: Puller) -> None:
         while (delivery := puller.receive_nowait()) is not None:
@@ -86,7 +98,10 @@ class Intake:
                 self._judge(delivery, item)
 
     def _judge(self, delivery: Delivery, item: WorkItem) -> None:
-        match judge_delivery(item, self.state.registry, self.state.lane, now_s=self.machine.unix_s()):
+        standing = self.gate.judge(item.admission_pool, now_s=trio.current_time())
+        if not isinstance(standing, Admitted):
+            self.ask_pools()
+        match judge_delivery(item, self.state.registry, self.state.lane, standing, now_s=self.machine.unix_s()):
             case Run(serving_id):
                 self._hold(delivery, item, serving_id)
             case AckDrop(reason):

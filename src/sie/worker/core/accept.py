@@ -1,6 +1,7 @@
 """What is to be done with one delivery (§2, §16.2)? Read, then judged against what this worker serves now.
 
-The hash comes before the name: under another configuration than the gateway's, an unknown name may just be new.
+The hash comes before the name: under another configuration than the gateway's, an unknown name may just be new. So does
+the pool: whether a name may be asked for is told by those that the pool assigns.
 """
 
 import re
@@ -16,9 +17,12 @@ from sie.domain.registry import RegistrySnapshot
 from sie.wire.codec import unpack
 from sie.wire.converters import WireError
 from sie.wire.work import WorkItem, decode_work
+from sie.worker.core.gate import Admitted, Standing
 
 HASH_NAK_S = 5.0
 """Time for this worker, or another of the lane, to reach the configuration that the gateway routed by."""
+POOL_NAK_S = 5.0
+"""Time for a worker that the pool assigns to take it, or for this one to hear that it is assigned."""
 MAX_REPLY_SUBJECT_BYTES = 512
 _REPLY_SUBJECT = re.compile(r"_INBOX(\.[^\s.*>\x00]+)+")
 
@@ -93,12 +97,17 @@ def is_expired(item: WorkItem, *, now_s: float) -> bool:
     return item.deadline is not None and now_s >= item.deadline
 
 
-def judge_delivery(item: WorkItem, snapshot: RegistrySnapshot, lane: Lane, *, now_s: float) -> Verdict:
+def judge_delivery(
+    item: WorkItem, snapshot: RegistrySnapshot, lane: Lane, standing: Standing, *, now_s: float
+) -> Verdict:
+    """`standing` is this worker's in the pool that admitted the item; `now_s` is unix time."""
     if is_expired(item, now_s=now_s):
         return AckDrop("its deadline has passed")
     ours = snapshot.scoped_hash(lane.bundle, lane.pool) or ""
     if item.bundle_config_hash not in ("", ours):
         return Nak(HASH_NAK_S, f"it was routed by configuration {item.bundle_config_hash:.12}, ours is {ours:.12}")
+    if not isinstance(standing, Admitted):
+        return Nak(POOL_NAK_S, standing.reason)
     return _judge_work(item, snapshot, lane)
 
 

@@ -23,6 +23,11 @@ LOAD_LIMIT_S = 1800.0
 Answer: TypeAlias = Finished | Failed
 
 
+@attrs.frozen(kw_only=True)
+class GivenUp(Failed):
+    """No child's answer: the batch took MAX_DEATHS of them with it, or was with them when they died."""
+
+
 @attrs.define(eq=False)
 class Flight:
     """One request on its way. `sent_s` is None while it is not with a child."""
@@ -132,10 +137,9 @@ def _runs(request: Request, serving_id: str) -> bool:
 
 
 def _given_up(request: Request) -> Failed:
-    load = isinstance(request, LoadModel)
-    return Failed(
-        id=request.id,
-        error_code=ErrorCode.MODEL_LOAD_FAILED if load else ErrorCode.INFERENCE_ERROR,
-        error=f"the backend process ended {MAX_DEATHS} times while it {'loaded' if load else 'ran'} this",
-        permanent=not load,
-    )
+    died = f"the backend process ended {MAX_DEATHS} times while it"
+    if isinstance(request, LoadModel):
+        return Failed(
+            id=request.id, error_code=ErrorCode.MODEL_LOAD_FAILED, error=f"{died} loaded this", permanent=False
+        )
+    return GivenUp(id=request.id, error_code=ErrorCode.INFERENCE_ERROR, error=f"{died} ran this", permanent=True)

@@ -1,7 +1,7 @@
 """What is each model of this worker doing, which are to be loaded now, and what do requests for them get? Sans-IO.
 
-A model is loaded at its first item or because it is preloaded. A load that failed for good is not tried again; after
-any other failure the model rests for a while, and its items are refused meanwhile.
+A model is loaded at its first item, or because it is preloaded or pinned. A load that failed for good is not tried
+again; after any other failure the model rests for a while, and its items are refused meanwhile.
 """
 
 from collections.abc import Iterable, Iterator
@@ -56,6 +56,8 @@ class ModelStates:
     loaded: set[str] = attrs.field(factory=set, init=False)
     _states: dict[str, ModelState] = attrs.field(factory=dict, init=False)
     _preloads: set[str] = attrs.field(factory=set, init=False)
+    _pins: frozenset[str] = attrs.field(default=frozenset(), init=False)
+    """Served here or not."""
     _wanted: set[str] = attrs.field(factory=set, init=False)
     _under_way: set[str] = attrs.field(factory=set, init=False)
     _returning: set[str] = attrs.field(factory=set, init=False)
@@ -78,6 +80,13 @@ class ModelStates:
         self._preloads.update(serving_ids)
         self._wanted.update(self._preloads)
 
+    def pin(self, serving_ids: Iterable[str]) -> None:
+        """Those of these that are served are loaded, and tried again by themselves; no others are for a pin's sake.
+
+        Unlike a preload, a pin says nothing of whether the worker is ready: it came to a worker that was.
+        """
+        self._pins = frozenset(serving_ids)
+
     def states(self) -> tuple[ModelState, ...]:
         return tuple(self._states.values())
 
@@ -98,7 +107,7 @@ class ModelStates:
 
     def take_due(self, *, now_s: float) -> tuple[str, ...]:
         """The models whose load begins now; they count as under way."""
-        due = tuple(sorted(name for name in self._wanted if not self._is_busy(name) and now_s >= self._due_s(name)))
+        due = tuple(sorted(name for name in self._to_load() if now_s >= self._due_s(name)))
         self._under_way.update(due)
         for serving_id in due:
             self._states[serving_id] = ModelState(serving_id, "loading", "waiting for the backend")
@@ -106,7 +115,7 @@ class ModelStates:
 
     def next_due_s(self, *, now_s: float) -> float:
         """When the next model that rests may be tried again; infinity where none rests."""
-        times = [self._due_s(name) for name in self._wanted if not self._is_busy(name)]
+        times = map(self._due_s, self._to_load())
         return min((time for time in times if time > now_s), default=float("inf"))
 
     def receive(self, update: ModelUpdate) -> None:
@@ -150,6 +159,10 @@ class ModelStates:
         if serving_id in self._states:
             self._wanted.add(serving_id)
             self._states[serving_id] = ModelState(serving_id, "loading", "its configuration changed")
+
+    def _to_load(self) -> set[str]:
+        wanted = self._wanted | (self._pins & self._states.keys())
+        return {serving_id for serving_id in wanted if not self._is_busy(serving_id)}
 
     def _forget(self, serving_id: str) -> None:
         for names in (self.loaded, self._wanted, self._preloads, self._returning):

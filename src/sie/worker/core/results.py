@@ -16,12 +16,13 @@ _CODES = {code.value: code for code in ErrorCode}
 
 @attrs.frozen
 class Course:
-    """Whose hands an item went through, and how long that took; milliseconds."""
+    """Whose hands an item went through, and how long that took; milliseconds. No fetch where it carried its input."""
 
     worker: WorkerId
     config_hash: str
     queue_ms: float
     processing_ms: float
+    payload_fetch_ms: float | None = None
 
 
 def encode_item(work: WorkItem) -> EncodeItem:
@@ -62,6 +63,7 @@ def result_of(caller: Caller, outcome: ItemOutcome, answer: Finished | Failed, c
         postprocessing_ms=times.postprocessing_ms,
         queue_ms=course.queue_ms,
         processing_ms=course.processing_ms,
+        payload_fetch_ms=course.payload_fetch_ms,
         worker_id=course.worker,
         units={"input_tokens": outcome.input_tokens},
         executed_bundle_config_hash=course.config_hash or None,
@@ -80,18 +82,19 @@ def error_of(
         error_code=code,
         queue_ms=course.queue_ms,
         processing_ms=course.processing_ms,
+        payload_fetch_ms=course.payload_fetch_ms,
         worker_id=course.worker,
         retry_after_s=ERRORS[code].retry_after_s if retry_after_s is None else retry_after_s,
     )
 
 
 def too_large(result: WorkResult, *, size_bytes: int, max_bytes: int) -> WorkResult:
-    """What is sent in place of a result that the broker would not take."""
+    """What is sent in place of a result that cannot be carried to the gateway."""
     return attrs.evolve(
         result,
         success=False,
         result_msgpack=None,
         units=None,
-        error=f"the result is {size_bytes} bytes long, and the broker takes {max_bytes}",
+        error=f"the result is {size_bytes} bytes long, and at most {max_bytes} can be sent",
         error_code=ErrorCode.PAYLOAD_TOO_LARGE,
     )
