@@ -27,6 +27,10 @@ class Folders:
         return self.state / "config"
 
     @property
+    def payloads(self) -> Path:
+        return self.state / "payloads"
+
+    @property
     def logs(self) -> Path:
         return self.state / "logs"
 
@@ -36,7 +40,7 @@ class Folders:
 
     def make(self) -> None:
         """Raises FolderUnusable."""
-        for folder in (self.state, self.cache, self.nats, self.config, self.logs):
+        for folder in (self.state, self.cache, self.nats, self.config, self.payloads, self.logs):
             try:
                 folder.mkdir(parents=True, exist_ok=True)
             except OSError as error:

@@ -83,10 +83,11 @@ def plan_up(
 ) -> Plan:
     """`environ` is ours, and reaches every process; what is planned here wins over it.
 
-    Only where work waits is a default: in files, so that it outlives a broker that dies.
+    Two are defaults: work waits in files, so that it outlives a broker that dies, and long inputs lie in a folder.
     """
     shared = {
         "SIE_STREAM_STORAGE": "file",
+        "SIE_PAYLOAD_STORE_URL": str(folders.payloads),
         **environ,
         "SIE_NATS_URL": url("nats", LOOPBACK, ports.nats),
         "SIE_CONFIG_SERVICE_URL": url("http", LOOPBACK, ports.config),
