@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from ci.lib.bench_config import config
 from ci.lib.bench_convergence import convergence
+from ci.lib.bench_dispatch import dispatch
 from ci.lib.bench_figure import Figure
 from ci.lib.bench_idle import idle
 from ci.lib.bench_pools import pools
@@ -25,6 +26,7 @@ BENCHES: Mapping[str, Bench] = {
     "config": config,
     "convergence": convergence,
     "pools": pools,
+    "dispatch": dispatch,
 }
 
 

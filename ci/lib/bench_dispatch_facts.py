@@ -32,7 +32,11 @@ LANE = Lane(PoolName("default"), MachineProfile("default"), BundleName("default"
 CONFIG_HASH = SNAPSHOT.scoped_hash(LANE.bundle, LANE.pool) or ""
 SUBJECT = work_subject(LANE, ModelId(MODEL))
 STATUS = WorkerStatus(
-    WorkerId("w1"), LANE, SNAPSHOT.scoped_hash(LANE.bundle, LANE.pool), models=(ModelState(MODEL, "loaded", "ready"),)
+    WorkerId("w1"),
+    LANE,
+    SNAPSHOT.scoped_hash(LANE.bundle, LANE.pool),
+    ready=True,
+    models=(ModelState(MODEL, "loaded", "ready"),),
 )
 
 TEXT = "the quick brown fox jumps over the lazy dog " * 23

@@ -283,3 +283,17 @@ async def test_a_broker_that_stays_away_does_not_fill_the_log(caplog: pytest.Log
     tries = [getattr(record, "tries", 0) for record in caplog.records]
     assert tries == [1, 2, 4, 8][: len(tries)]
     assert tries
+
+
+async def test_a_connection_outlives_a_subscription_that_was_left_while_the_broker_was_silent(
+    server: NatsServer,
+) -> None:
+    with trio.fail_after(CEILING_S):
+        async with open_bus(server.url, inbox=INBOX, name="test") as bus:
+            await bus.wait_session()
+            async with bus.subscribe("a.b", refuse):
+                await settle(bus)
+                server.freeze()
+            server.thaw()
+            await settle(bus)
+            assert bus.session == 1

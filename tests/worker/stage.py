@@ -8,8 +8,8 @@ import trio
 
 from sie.authority.client import Authority, AuthorityError
 from sie.bus.api import Bus
-from sie.bus.jetstream_api import ConsumerSpec, StreamSpec
 from sie.domain.bundle import Bundle
+from sie.domain.subjects import is_direct
 from sie.domain.worker import WorkerStatus
 from sie.wire.configs_api import EpochReply, ExportReply, ExportRow
 from sie.wire.heartbeat import decode_heartbeat
@@ -17,7 +17,7 @@ from sie.wire.pool_listing import ListedPool
 from sie.wire.result import WorkResult
 from sie.worker.app import World, run
 from sie.worker.children import Child, Report, open_child
-from sie.worker.consume.source import WorkSource
+from sie.worker.consume.source import Queue, WorkSource
 from sie.worker.gate import GatewayPools, PoolsUnread
 from sie.worker.settings import WorkerSettings
 from tests.worker.doubles import (
@@ -84,6 +84,7 @@ class Stage:
     bus: ScriptedBus
     queue: ScriptedQueue
     launch: ScriptedLaunch
+    own_queue: ScriptedQueue = attrs.field(factory=ScriptedQueue)
     ended: trio.Event = attrs.field(factory=trio.Event)
 
     async def results(self, count: int) -> list[WorkResult]:
@@ -146,9 +147,9 @@ def world_of(stage: Stage, authority: ScriptedAuthority, pools: ScriptedPools) -
     def open_scripted(report: Report) -> AbstractAsyncContextManager[Child]:
         return open_child(stage.launch, report)
 
-    def open_source(_: Bus, stream: StreamSpec, consumer: ConsumerSpec) -> WorkSource:
-        assert stream.name == consumer.stream
-        return stage.queue
+    def open_source(_: Bus, queue: Queue) -> WorkSource:
+        assert queue.stream.name == queue.consumer.stream
+        return stage.own_queue if is_direct(queue.consumer.filter_subject) else stage.queue
 
     @asynccontextmanager
     async def open_pools(url: str, token: str | None) -> AsyncIterator[GatewayPools]:

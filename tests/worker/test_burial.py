@@ -149,7 +149,7 @@ def held(seq: int) -> Held:
 
 
 def burial(box: Box) -> Burial:
-    return Burial(box, plan_worker(SETTINGS).consumer, WORKER, lambda: UNIX_S)
+    return Burial(box, plan_worker(SETTINGS).consumer_of, WORKER, lambda: UNIX_S)
 
 
 async def test_what_is_not_lent_any_more_is_not_ours_to_keep() -> None:

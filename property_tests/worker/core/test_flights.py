@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sie.wire.ipc import EncodeBatch, Failed, Finished, LoadModel, Request
-from sie.worker.core.flights import BATCH_LIMIT_S, MAX_BATCHES, MAX_DEATHS, Flights, Landing
+from sie.worker.core.flights import BATCH_LIMIT_S, MAX_BATCHES, MAX_DEATHS, Flights, GivenUp, Landing
 
 MODELS = ("a", "b")
 steps = st.lists(st.tuples(st.sampled_from(("batch", "send", "answer", "die")), st.integers(0, 3)), max_size=60)
@@ -88,6 +88,19 @@ def test_one_poisonous_batch_never_takes_a_neighbour_with_it(count: int, poisono
     failed = [landing.request.id for landing in landed if isinstance(landing.answer, Failed)]
     assert failed == [poison]
     assert deaths == MAX_DEATHS
+    assert [type(landing.answer) for landing in landed if landing.request.id == poison] == [GivenUp]
+
+
+@given(st.integers(0, 5))
+def test_what_waits_for_a_model_that_kills_every_child_is_not_given_up_as_poison(count: int) -> None:
+    flights, landed = Flights(), list[Landing]()
+    flights.add(load("a"))
+    ids = [flights.add(batch("a")) for _ in range(count)]
+    for _ in range(MAX_DEATHS):
+        flights.next_to_send(0.0)
+        landed += flights.die()
+    assert [landing.request.id for landing in landed if isinstance(landing.request, EncodeBatch)] == ids
+    assert {type(landing.answer) for landing in landed} == {Failed}
 
 
 @given(st.integers(0, 5))

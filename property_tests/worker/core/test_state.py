@@ -27,7 +27,7 @@ def test_a_worker_is_ready_when_bus_export_consumer_backend_and_preloads_are_the
     state = WorkerState(worker, lane, "cpu")
     if applied:
         state.install(snapshot)
-    state.has_consumer = consumer
+    state.consumers = {lane_consumer(lane)} if consumer else set()
     if greeted:
         state.receive(Hello(device="cpu", pid=1), now_s=0)
     if preloads:
@@ -45,7 +45,7 @@ def test_a_worker_is_ready_when_bus_export_consumer_backend_and_preloads_are_the
 @given(st.lists(st.sampled_from(("load", "fail", "die")), max_size=10))
 def test_a_death_alone_does_not_cost_readiness_and_a_failed_return_does(events: list[str]) -> None:
     lane = Lane(PoolName("p"), MachineProfile("m"), BundleName("b"))
-    state = WorkerState(WorkerId("w"), lane, "cpu", has_backend=True, has_consumer=True)
+    state = WorkerState(WorkerId("w"), lane, "cpu", has_backend=True, consumers={lane_consumer(lane)})
     state.install(RegistrySnapshot.empty())
     state.models.preload(["acme/a"])
     ready = False

@@ -60,6 +60,14 @@ def open_bus(
     return holding(front, dialler.run, dialler.watch_forever, close=dialler.close)
 
 
+class _Client(Client):
+    async def _process_pong(self) -> None:
+        """nats-py stops reading for good at the answer to a flush whose caller has given up; here that counts as any."""
+        if self._pongs and self._pongs[0].done():
+            self._pongs[0] = asyncio.Future()
+        await super()._process_pong()
+
+
 @attrs.define(eq=False)
 class _Session:
     """One client and what belongs to it. `number` is 0 until its subscriptions stand at the broker."""
@@ -67,7 +75,7 @@ class _Session:
     front: BusFront
     loop: TrioEventLoop
     outbox_max_bytes: int
-    client: Client = attrs.field(factory=Client, init=False)
+    client: Client = attrs.field(factory=_Client, init=False)
     filled: asyncio.Event = attrs.field(factory=asyncio.Event, init=False)
     outbox: Outbox = attrs.field(init=False)
     number: int = attrs.field(default=0, init=False)

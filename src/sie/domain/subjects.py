@@ -18,6 +18,7 @@ ADVISORIES = "$JS.EVENT.ADVISORY.CONSUMER.MAX_DELIVERIES.>"
 DEAD_LETTERS = "DEAD_LETTERS"
 DEAD_LETTERS_ALL = "sie.dlq.>"
 _INBOX = "_INBOX"
+_DIRECT_TOKENS = 7
 _MAX_TOKEN_CHARS = 512
 """A subject that was published once fits with another prefix, too."""
 _NORMAL = str.maketrans({"/": "__", ".": "_dot_", "*": "_", ">": "_", " ": "_"})
@@ -36,6 +37,11 @@ def work_subject(lane: Lane, model: ModelId) -> str:
 def direct_subject(lane: Lane, model: ModelId, worker: WorkerId) -> str:
     """Seven tokens: the pool's stream takes six (§8.2)."""
     return f"{work_subject(lane, model)}.{normalize_token(worker)}"
+
+
+def is_direct(subject: str) -> bool:
+    """Is this work for one worker by name?"""
+    return subject.count(".") == _DIRECT_TOKENS - 1
 
 
 def worker_stream(worker: WorkerId) -> str:

@@ -15,7 +15,7 @@ from sie.kube.core.names import MANAGED_BY, POOL_KEY, config_map_name
 from sie.testing.cluster.cluster import Cluster
 from sie.testing.cluster.kube_server import BEHIND_S, HALF_OPEN_S, NAMESPACE
 from sie.testing.cluster.pool_calls import POOL_NAMES
-from sie.testing.cluster.pool_witness import witness_soon
+from sie.testing.cluster.pool_witness import called
 from sie.testing.faults_kind import Fault
 from sie.testing.kube.faults import Delay, Hang, LoseAnswer, Refuse
 from sie.testing.kube.faults import Fault as KubeFault
@@ -102,10 +102,12 @@ class ApiRestarts:
     async def begin(self, cluster: Cluster) -> None:
         if (rules := cluster.pools) is None or not rules.server.is_up:
             return
+        witnesses = [await called(rules, gateway) for gateway in cluster.gateways]
         rules.server.stop()
         cluster.later(self.down_s, rules.server.start)
-        for gateway in cluster.gateways:
-            witness_soon(rules, cluster.nursery, gateway, self.down_s)
+        for witness in witnesses:
+            if witness is not None:
+                cluster.nursery.start_soon(witness.watch, self.down_s)
 
 
 @attrs.frozen
@@ -119,10 +121,11 @@ class ApiCutOff:
         if (rules := cluster.pools) is None:
             return
         gateway = cluster.gateway(self.gateway)
-        link = rules.server.link(gateway.process.name)
+        link, witness = rules.server.link(gateway.process.name), await called(rules, gateway)
         link.block(blocked=True)
         cluster.later(self.for_s, partial(link.block, blocked=False))
-        witness_soon(rules, cluster.nursery, gateway, self.for_s)
+        if witness is not None:
+            cluster.nursery.start_soon(witness.watch, self.for_s)
 
 
 @attrs.frozen

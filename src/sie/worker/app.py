@@ -1,4 +1,4 @@
-"""The worker put together: the backend child first, then the bus, the registry that follows, and the lane's work.
+"""The worker put together: the backend child first, then the bus, the registry that follows, and the work.
 
 The child is started before anything else, because it takes longest to come up; nothing waits for it until there is a
 model to load.
@@ -23,11 +23,13 @@ from sie.runtime.world import Machine
 from sie.worker.children import Child, OpenChild
 from sie.worker.consume.answers import Answers
 from sie.worker.consume.burial import Burial
+from sie.worker.consume.cancels import Cancels
 from sie.worker.consume.dispatcher import Dispatcher
 from sie.worker.consume.intake import Intake
 from sie.worker.consume.lane import LaneWork
-from sie.worker.consume.source import OpenSource
-from sie.worker.consume.wakeup import Wakeup
+from sie.worker.consume.source import OWN_CAPACITY, PULL_CAPACITY, OpenSource, Queue
+from sie.worker.consume.wakeup import Wakeup, Wakeups
+from sie.worker.core.cancels import Tombstones
 from sie.worker.core.gate import Gate
 from sie.worker.core.held_work import HeldWork
 from sie.worker.core.loading import canonical_names, served_names
@@ -77,7 +79,7 @@ async def run(
 
 @attrs.define(eq=False)
 class _Worker:
-    """`listeners` are told of every change of the state."""
+    """`listeners` are told of every change of the state. There are no `intakes` until it serves."""
 
     plan: Plan
     world: World
@@ -86,7 +88,7 @@ class _Worker:
     held_work: HeldWork = attrs.field(factory=HeldWork)
     listeners: list[Callable[[], None]] = attrs.field(factory=list)
     wake: Wakeup = attrs.field(factory=Wakeup)
-    pools_told: Wakeup = attrs.field(factory=Wakeup)
+    intakes: tuple[Intake, ...] = ()
 
     def on_child(self, event: ChildEvent) -> None:
         self.state.receive(event, now_s=trio.current_time())
@@ -96,7 +98,8 @@ class _Worker:
         """What waits is judged again, and nothing is to be said of it."""
         self._pin()
         self.wake.ring()
-        self.pools_told.ring()
+        for intake in self.intakes:
+            intake.pools_told.ring()
 
     def changed(self) -> None:
         for listener in self.listeners:
@@ -133,9 +136,38 @@ class _Worker:
             self.state.models.pin(canonical_names(self.state.snapshot, self.gate.pinned()))
 
     async def serve(self, child: Child, bus: Bus, ask_pools: AskSoon) -> None:
-        room, answers = Wakeup(), Answers(bus)
+        plan, answers, tombstones = self.plan, Answers(bus), Tombstones()
+        self.intakes = tuple(
+            self._intake(queue, bus, answers, tombstones, ask_pools)
+            for queue in (
+                Queue(plan.stream, plan.consumer, PULL_CAPACITY),
+                Queue(plan.own_stream, plan.own_consumer, OWN_CAPACITY),
+            )
+        )
         self.listeners.append(self.wake.ring)
-        dispatcher = Dispatcher(
+        room = Wakeups(tuple(intake.room for intake in self.intakes))
+        dispatcher = self._dispatcher(child, bus, answers, room)
+        async with Cancels(tombstones, self.held_work, answers, room).heard(bus, plan.worker):
+            await LaneWork(bus, self.held_work, answers, self.intakes, dispatcher).run_until(self.world.machine.stop)
+
+    def _intake(self, queue: Queue, bus: Bus, answers: Answers, tombstones: Tombstones, ask_pools: AskSoon) -> Intake:
+        return Intake(
+            state=self.state,
+            gate=self.gate,
+            tombstones=tombstones,
+            held_work=self.held_work,
+            answers=answers,
+            sessions=bus,
+            source=self.world.open_source(bus, queue),
+            consumer=queue.consumer,
+            machine=self.world.machine,
+            changed=self.changed,
+            ask_pools=ask_pools,
+            arrived=self.wake,
+        )
+
+    def _dispatcher(self, child: Child, bus: Bus, answers: Answers, room: Wakeups) -> Dispatcher:
+        return Dispatcher(
             state=self.state,
             gate=self.gate,
             held_work=self.held_work,
@@ -146,26 +178,11 @@ class _Worker:
             wake=self.wake,
             room=room,
         )
-        intake = Intake(
-            state=self.state,
-            gate=self.gate,
-            held_work=self.held_work,
-            answers=answers,
-            sessions=bus,
-            source=self.world.open_source(bus, self.plan.stream, self.plan.consumer),
-            machine=self.world.machine,
-            changed=self.changed,
-            ask_pools=ask_pools,
-            arrived=self.wake,
-            room=room,
-            pools_told=self.pools_told,
-        )
-        await LaneWork(bus, self.held_work, answers, intake, dispatcher).run_until(self.world.machine.stop)
 
     def _burial(self, bus: Bus) -> Burial:
         stream = self.plan.stream
         box = DeadLetterBox(bus, dead_letters_spec(storage=stream.storage, replicas=stream.replicas))
-        return Burial(box, self.plan.consumer, self.plan.worker, self.world.machine.unix_s)
+        return Burial(box, self.plan.consumer_of, self.plan.worker, self.world.machine.unix_s)
 
 
 def _open_pools(settings: WorkerSettings, world: World) -> AbstractAsyncContextManager[GatewayPools] | None:

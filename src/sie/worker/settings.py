@@ -6,10 +6,11 @@ from urllib.parse import urlsplit
 
 import attrs
 
-from sie.bus.jetstream_api import ConsumerSpec, StreamSpec
-from sie.bus.work_streams import lane_consumer_spec, work_stream_spec
+from sie.bus.jetstream_api import ConsumerSpec, Delivery, StreamSpec
+from sie.bus.work_streams import lane_consumer_spec, work_stream_spec, worker_consumer_spec, worker_stream_spec
 from sie.domain import ids
 from sie.domain.lane import Lane
+from sie.domain.subjects import is_direct
 from sie.runtime.settings import HashFormName, LogLevel, setting
 
 DEVICE = re.compile(r"cpu|cuda(:[0-9]+)?")
@@ -72,13 +73,19 @@ class WorkerSettings:
 
 @attrs.frozen
 class Plan:
-    """What the settings mean."""
+    """What the settings mean: `stream` and `consumer` are the lane's, the own ones those of work sent here by name."""
 
     worker: ids.WorkerId
     lane: Lane
     stream: StreamSpec
     consumer: ConsumerSpec
+    own_stream: StreamSpec
+    own_consumer: ConsumerSpec
     cache_dir: str
+
+    def consumer_of(self, delivery: Delivery) -> ConsumerSpec:
+        """Whose it is."""
+        return self.own_consumer if is_direct(delivery.subject) else self.consumer
 
 
 def plan_worker(settings: WorkerSettings) -> Plan:
@@ -90,14 +97,17 @@ def plan_worker(settings: WorkerSettings) -> Plan:
     lane = Lane(
         ids.pool_name(settings.pool), ids.machine_profile(settings.machine_profile), ids.bundle_name(settings.bundle)
     )
-    stream = work_stream_spec(
-        lane.pool,
-        storage=settings.stream_storage,
-        replicas=settings.stream_replicas,
-        max_age_s=settings.stream_max_age_s,
+    worker = ids.worker_id(settings.worker_id or "")
+    storage, replicas, max_age_s = settings.stream_storage, settings.stream_replicas, settings.stream_max_age_s
+    return Plan(
+        worker=worker,
+        lane=lane,
+        stream=work_stream_spec(lane.pool, storage=storage, replicas=replicas, max_age_s=max_age_s),
+        consumer=lane_consumer_spec(lane),
+        own_stream=worker_stream_spec(lane, worker, storage=storage, replicas=replicas, max_age_s=max_age_s),
+        own_consumer=worker_consumer_spec(lane, worker),
+        cache_dir=os.path.expanduser(settings.cache_dir),
     )
-    cache_dir = os.path.expanduser(settings.cache_dir)
-    return Plan(ids.worker_id(settings.worker_id or ""), lane, stream, lane_consumer_spec(lane), cache_dir)
 
 
 def _is_http(url: str) -> bool:

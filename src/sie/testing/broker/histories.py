@@ -143,7 +143,7 @@ _WEIGHTS: tuple[tuple[int, Callable[[Draw, Flavor], Step]], ...] = (
     (30, draw_consumer),
     (20, lambda draw, _: ListenStep(draw.choice(PATTERNS), draw.choice(QUEUES))),
     (10, lambda draw, _: GetStep(draw.choice(range(10)))),
-    (10, lambda draw, _: DeleteStep(draw.choice(range(10)))),
+    (10, lambda draw, _: DeleteStep(draw.choice(range(6)))),
     (5, lambda _, __: ReconnectStep()),
     (2, lambda draw, _: OversizeStep(draw.choice(OVERSIZES))),
     (2, lambda draw, _: SlowStep(draw.choice(CHUNKS))),

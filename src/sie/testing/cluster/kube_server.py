@@ -27,7 +27,6 @@ from sie.testing.kube.model import KubeModel
 from sie.testing.kube.refusing import Refused
 from sie.testing.kube.resources import CONFIG_MAPS, Document
 from sie.testing.kube.shaping import metadata_of
-from sie.testing.kube.streaming import Cut
 
 NAMESPACE = "default"
 RIVAL_MARK = "acme.io/rival"
@@ -43,7 +42,7 @@ PROMPT_S = 1.0
 
 @attrs.define(eq=False)
 class KubeServer:
-    """`life` counts its starts. Before each of the next `rivals` writes of a pool another hand writes there.
+    """Before each of the next `rivals` writes of a pool another hand writes there.
 
     `is_hand`: whoever changes something now is no gateway.
     """
@@ -52,7 +51,6 @@ class KubeServer:
     nursery: trio.Nursery
     is_up: bool = True
     is_hand: bool = False
-    life: int = 1
     rivals: int = 0
     links: dict[str, "KubeLink"] = attrs.field(factory=dict, init=False)
 
@@ -83,8 +81,8 @@ class KubeServer:
         """What is under way ends; what it remembers of the past is forgotten."""
         if self.is_up:
             self.is_up = False
-            self.life += 1
-            self.double.cut_watches()
+            for link in self.links.values():
+                link.cut()
             self.model.compact()
             self.doubt(BEHIND_S)
             self._look()
@@ -151,6 +149,7 @@ class KubeLink(httpx2.AsyncBaseTransport):
         self._open = trio.Event()
         self._open.set()
         self._asked: dict[httpx2.Request, float] = {}
+        self._served: dict[trio.CancelScope, None] = {}
 
     def open_kube(self) -> OpenKube:
         return partial(_open, self)
@@ -211,15 +210,22 @@ class KubeLink(httpx2.AsyncBaseTransport):
 
     async def _serve(self, scope: Scope, receive: ASGIReceiveCallable, send: ASGISendCallable) -> None:
         """What is answered waits at the server's side, so that who reads is always waiting for a read."""
-        life = self._server.life
 
         async def send_over(event: ASGISendEvent) -> None:
             await self.passable()
-            if self._server.life != life:
-                raise Cut
             await send(event)
 
-        await self._server.double(scope, receive, send_over)
+        with trio.CancelScope() as serving:
+            self._served[serving] = None
+            try:
+                await self._server.double(scope, receive, send_over)
+            finally:
+                del self._served[serving]
+
+    def cut(self) -> None:
+        """Whatever is being answered ends in the middle."""
+        for serving in tuple(self._served):
+            serving.cancel()
 
     def _note(self) -> None:
         self.troubled_s = trio.current_time()

@@ -95,10 +95,18 @@ class PoolHistory:
         return self._states.get(name, [NEVER])[-1]
 
     def within(self, name: str, since_s: float) -> tuple[State, ...]:
-        """What it was then, and all that it has been since."""
+        """What it was just before then, and all that it has been since."""
         states = self._states.get(name, [NEVER])
-        later = [state for state in states if state.at_s > since_s]
+        later = [state for state in states if state.at_s >= since_s]
         return (states[len(states) - len(later) - 1], *later)
+
+    def changes(self, name: str) -> int:
+        """How many there have been."""
+        return len(self._states.get(name, [NEVER])) - 1
+
+    def after(self, name: str, changes: int) -> tuple[State, ...]:
+        """What it was after so many of them, and all that it has been since."""
+        return tuple(self._states.get(name, [NEVER])[changes:])
 
     def present(self) -> dict[str, Kept]:
         """By name."""

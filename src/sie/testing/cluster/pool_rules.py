@@ -29,7 +29,9 @@ Violate = Callable[[str], None]
 
 @attrs.define(eq=False)
 class Attempt:
-    """One call of one client. `over_s`: whatever it was to do is done by then. `acked`: its client may count on it."""
+    """One call of one client, when the pool of its name had changed `changes` times. `over_s`: whatever it was to do is
+    done by then. `acked`: its client may count on it.
+    """
 
     call: PoolCall
     name: str
@@ -38,6 +40,7 @@ class Attempt:
     clock: WallClock
     spec: Mapping[str, object]
     began_s: float
+    changes: int
     over_s: float = float("inf")
     acked: bool = False
 
@@ -62,7 +65,8 @@ class PoolRules:
 
     def begin(self, call: PoolCall, name: str, gateway: str, clock: WallClock, mark: int) -> Attempt:
         link, now_s = self.server.link(gateway), trio.current_time()
-        attempt = Attempt(call, name, gateway, link, clock, spec_of(call, mark), now_s)
+        changes = self.history.changes(call.name)
+        attempt = Attempt(call, name, gateway, link, clock, spec_of(call, mark), now_s, changes)
         self._attempts.setdefault(call.name, []).append(attempt)
         return attempt
 
@@ -182,10 +186,13 @@ class PoolRules:
             case "get":
                 self._check_there(attempt)
         if call.verb in ("put", "get"):
-            self.check_shown(attempt.gateway, read_pool_document(json.loads(answer.body)))
+            shown = read_pool_document(json.loads(answer.body))
+            self.check_shown(attempt.gateway, shown)
+            if call.verb == "put":
+                self._check_told(attempt, shown)
 
     def _since(self, attempt: Attempt) -> tuple[State, ...]:
-        return self.history.within(attempt.call.name, attempt.began_s)
+        return self.history.after(attempt.call.name, attempt.changes)
 
     def _check_kept(self, attempt: Attempt) -> None:
         """At some time since it was asked for, the store held it like this."""
@@ -197,6 +204,11 @@ class PoolRules:
             self._tell(attempt, "is told that it is done, and the store never held that")
         held = self.history.now(attempt.call.name).kept
         attempt.acked = held is not None and held.renewed_s >= attempt.least_s
+
+    def _check_told(self, attempt: Attempt, shown: ShownPool) -> None:
+        """Its own change, or one after it."""
+        if not any(state.kept is not None and state.kept.spec == shown.spec for state in self._since(attempt)[1:]):
+            self._tell(attempt, "is told the pool as it was before")
 
     def _check_there(self, attempt: Attempt) -> None:
         states = self.history.within(attempt.call.name, attempt.began_s - KNOWN_S)

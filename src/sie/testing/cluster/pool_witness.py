@@ -7,6 +7,7 @@ from sie.testing.cluster.kube_server import KubeLink
 from sie.testing.cluster.nodes import GatewayNode
 from sie.testing.cluster.pool_calls import PATH, ShownPool, read_pools
 from sie.testing.cluster.pool_rules import KNOWN_S, PoolRules
+from sie.testing.cluster.process import Life
 from sie.testing.cluster.served import Call, ConnectionLost
 
 SETTLED_S = 2.5
@@ -20,37 +21,45 @@ async def pools_at(gateway: GatewayNode) -> dict[str, ShownPool]:
     return read_pools((await gateway.server.request(Call("GET", PATH))).body)
 
 
-def witness_soon(rules: PoolRules, nursery: trio.Nursery, gateway: GatewayNode, for_s: float) -> None:
-    """From now on, when its server just went away for so long."""
-    link = rules.server.link(gateway.process.name)
-    nursery.start_soon(Witness(gateway, link, rules).watch, for_s)
+async def called(rules: PoolRules, gateway: GatewayNode) -> "Witness | None":
+    """Just before the server goes away; it has seen what the gateway knows. None where nobody answers."""
+    life = gateway.process.life
+    try:
+        known = frozenset(await pools_at(gateway))
+    except ConnectionLost:
+        return None
+    return Witness(rules, gateway, rules.server.link(gateway.process.name), life, known, trio.current_time())
 
 
 @attrs.frozen
 class Witness:
+    """`before` are the names of the pools that were known at `began_s`."""
+
+    rules: PoolRules
     gateway: GatewayNode
     link: KubeLink
-    rules: PoolRules
+    life: Life | None
+    before: frozenset[str]
+    began_s: float
 
     async def watch(self, for_s: float) -> None:
-        """Says nothing where the server or the gateway came and went meanwhile."""
-        life, since_s, began_s = self.gateway.process.life, self.link.away_since_s, trio.current_time()
+        """So long the server is away. Says nothing where it or the gateway came and went meanwhile."""
+        since_s = self.link.away_since_s
+        await trio.sleep(SETTLED_S)
         try:
-            before = await pools_at(self.gateway)
-            await trio.sleep(SETTLED_S)
             known = await pools_at(self.gateway)
             await trio.sleep(max(0.0, for_s - SETTLED_S - BEFORE_S))
-            for name in sorted(known.keys() | {name for name in before if self._stays(name, began_s)}):
+            for name in sorted({*known, *filter(self._stays, self.before)}):
                 answer = await self.gateway.server.request(Call("GET", f"{PATH}/{name}"))
-                is_same = self.gateway.process.life is life and self.link.away_since_s == since_s
+                is_same = self.gateway.process.life is self.life and self.link.away_since_s == since_s
                 if answer.status != 200 and is_same and since_s is not None:
                     self._tell(name, answer.status)
         except ConnectionLost:
             return
 
-    def _stays(self, name: str, began_s: float) -> bool:
+    def _stays(self, name: str) -> bool:
         """In the store, whether anybody could tell or not."""
-        return all(state.kept is not None for state in self.rules.history.within(name, began_s - KNOWN_S))
+        return all(state.kept is not None for state in self.rules.history.within(name, self.began_s - KNOWN_S))
 
     def _tell(self, name: str, status: int) -> None:
         who = self.gateway.process.name

@@ -19,10 +19,10 @@ Scene = tuple[PoolCall | Wait | Fault, ...]
 
 def goes_unheard(name: str, gateway: int, forgets: bool) -> Scene:
     """Deleted while one gateway hears nothing; the API server may have forgotten of it by the time that it listens."""
-    gone = (WatchesEnd("gone"),) if forgets else ()
-    begun = (PoolCall("put", gateway, name, cap=1, ttl_s=600), Wait(1.0), ApiCutOff(gateway, 12.0), Wait(0.1))
-    looks = (PoolCall("get", gateway, name), PoolCall("renew", gateway, name))
-    return (*begun, PoolCall("delete", gateway + 1, name), *gone, Wait(20.0), *looks)
+    deaf: Fault = WatchesEnd("silent") if forgets else ApiCutOff(gateway, 12.0)
+    begun = (PoolCall("put", gateway, name, cap=1, ttl_s=600), Wait(1.0), deaf, Wait(0.1))
+    gone: Scene = (PoolCall("delete", gateway + 1, name), *((WatchesEnd("gone"),) if forgets else ()))
+    return (*begun, *gone, Wait(20.0), PoolCall("get", gateway, name), PoolCall("renew", gateway, name))
 
 
 def renewed_elsewhere(name: str, gateway: int) -> Scene:
@@ -52,7 +52,7 @@ def changed_at_once(name: str, gateway: int, clients: int, by_s: float) -> Scene
 def known_without_a_server(name: str, gateway: int, down_s: float, ttl_s: int) -> Scene:
     """Whoever starts meanwhile does not know it; the others go on."""
     asks = (PoolCall("get", gateway, name), PoolCall("list", gateway + 1, name), PoolCall("put", gateway, name))
-    return (PoolCall("put", gateway, name, cap=1, ttl_s=ttl_s), Wait(1.0), ApiRestarts(down_s), Wait(7.0), *asks)
+    return (PoolCall("put", gateway, name, cap=1, ttl_s=ttl_s), Wait(7.0), ApiRestarts(down_s), Wait(7.0), *asks)
 
 
 def joined_late(name: str, gateway: int, worker_from_the_end: int) -> Scene:

@@ -13,7 +13,7 @@ import trio
 
 from sie.bus.api import BusError
 from sie.bus.dead_letters import Filed
-from sie.bus.jetstream import ConsumerSpec
+from sie.bus.jetstream import ConsumerSpec, Delivery
 from sie.domain.ids import WorkerId
 from sie.wire.dead_letter import DeadLetter
 from sie.worker.core.dead_letter import letter_of
@@ -35,14 +35,14 @@ class Box(Protocol):
 @attrs.frozen
 class Burial:
     box: Box
-    consumer: ConsumerSpec
+    consumer_of: Callable[[Delivery], ConsumerSpec]
     worker: WorkerId
     unix_s: Callable[[], float]
 
     async def file(self, batch: Iterable[Held], given_up: GivenUp) -> None:
         """What is not lent to us any more comes again, and is somebody else's to file."""
         letters = [
-            letter_of(held.delivery, self.consumer, self.worker, given_up, now_s=self.unix_s())
+            letter_of(held.delivery, self.consumer_of(held.delivery), self.worker, given_up, now_s=self.unix_s())
             for held in batch
             if held.is_lent
         ]

@@ -16,7 +16,7 @@ from sie.wire.result import WorkResult
 from sie.worker.children import Child
 from sie.worker.consume.answers import Answers
 from sie.worker.consume.burial import Burial
-from sie.worker.consume.wakeup import Wakeup
+from sie.worker.consume.wakeup import Wakeup, Wakeups
 from sie.worker.core.accept import HASH_NAK_S, POOL_NAK_S, caller, is_expired
 from sie.worker.core.flights import MAX_BATCHES, Answer, GivenUp
 from sie.worker.core.gate import Admitted, Gate
@@ -41,7 +41,7 @@ class Dispatcher:
     burial: Burial
     machine: Machine
     wake: Wakeup
-    room: Wakeup
+    room: Wakeups
     _batches: int = attrs.field(default=0, init=False)
 
     async def work_forever(self, nursery: trio.Nursery) -> NoReturn:
@@ -153,7 +153,7 @@ class Dispatcher:
 
     def _course(self, held: Held) -> Course:
         processing_ms = (trio.current_time() - held.pulled_s) * 1000
-        return Course(self.state.worker, self.state.config_hash, held.queue_ms, processing_ms)
+        return Course(self.state.worker, self.state.config_hash, held.queue_ms, processing_ms, is_direct=held.is_direct)
 
 
 def _unknown(serving_id: str) -> Failed:

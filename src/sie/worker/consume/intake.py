@@ -1,6 +1,7 @@
-"""The intake: deliveries are pulled while there is room for them, and each is judged as it comes (§2, §16.2).
+"""The intake of one queue: deliveries are pulled while there is room, and each is judged as it comes (§2, §16.2).
 
-What is to be run is held; everything else is answered, given back or dropped here.
+What is to be run is held; everything else is answered, given back or dropped here. A worker has two, its lane's and its
+own (§8.2), which share what there is of room.
 """
 
 import logging
@@ -11,17 +12,30 @@ import attrs
 import trio
 
 from sie.bus.api import BusError, Sessions
-from sie.bus.jetstream import ConsumerLost, Delivery, Puller
+from sie.bus.jetstream import ConsumerLost, ConsumerSpec, Delivery, Puller
 from sie.domain.errors import ErrorCode
+from sie.domain.subjects import is_direct
 from sie.runtime.retrying import Backoff
 from sie.runtime.world import Machine
 from sie.wire.work import WorkItem
 from sie.worker.consume.answers import Answers
 from sie.worker.consume.source import WorkSource
 from sie.worker.consume.wakeup import Wakeup
-from sie.worker.core.accept import AckDrop, Caller, Garbled, Nak, Refuse, Run, caller, judge_delivery, read_delivery
+from sie.worker.core.accept import (
+    AckDrop,
+    Caller,
+    Garbled,
+    Nak,
+    Refuse,
+    Run,
+    Verdict,
+    caller,
+    judge_delivery,
+    read_delivery,
+)
 from sie.worker.core.batching import Candidate, estimate_tokens
-from sie.worker.core.gate import Admitted, Gate
+from sie.worker.core.cancels import Tombstones
+from sie.worker.core.gate import Admitted, Gate, Standing
 from sie.worker.core.held_work import Held, HeldWork
 from sie.worker.core.results import Course, error_of
 from sie.worker.core.state import WorkerState
@@ -40,16 +54,18 @@ class Intake:
 
     state: WorkerState
     gate: Gate
+    tombstones: Tombstones
     held_work: HeldWork
     answers: Answers
     sessions: Sessions
     source: WorkSource
+    consumer: ConsumerSpec
     machine: Machine
     changed: Callable[[], None]
     ask_pools: Callable[[], None]
     arrived: Wakeup
-    room: Wakeup
-    pools_told: Wakeup
+    room: Wakeup = attrs.field(factory=Wakeup)
+    pools_told: Wakeup = attrs.field(factory=Wakeup)
 
     async def pull_forever(self) -> NoReturn:
         delays = RETRY.delays()
@@ -62,16 +78,16 @@ class Intake:
                     await self.pools_told.wait()
                 await self._pull_until_full()
             except BusError as error:
-                log.warning("the lane's queue is lost", extra={"lane": str(self.state.lane), "error": str(error)})
+                log.warning("a queue is lost", extra={"consumer": self.consumer.name, "error": str(error)})
                 self._set_consumer(present=False)
                 if isinstance(error, ConsumerLost):
-                    self.held_work.orphan()
+                    self.held_work.orphan(is_direct=is_direct(self.consumer.filter_subject))
                 await trio.sleep(next(delays))
             while not self.held_work.has_room:
                 await self.room.wait()
 
     async def _ensure(self) -> None:
-        if not self.state.has_consumer:
+        if self.consumer.name not in self.state.consumers:
             await self.source.ensure()
             self._set_consumer(present=True)
 
@@ -101,7 +117,7 @@ class Intake:
         standing = self.gate.judge(item.admission_pool, now_s=trio.current_time())
         if not isinstance(standing, Admitted):
             self.ask_pools()
-        match judge_delivery(item, self.state.registry, self.state.lane, standing, now_s=self.machine.unix_s()):
+        match self._verdict(delivery, item, standing):
             case Run(serving_id):
                 self._hold(delivery, item, serving_id)
             case AckDrop(reason):
@@ -113,11 +129,24 @@ class Intake:
             case Refuse(code, message):
                 self._refuse(delivery, caller(item), code, message, self._queue_ms(item))
 
+    def _verdict(self, delivery: Delivery, item: WorkItem, standing: Standing) -> Verdict:
+        by_name = is_direct(delivery.subject)
+        return judge_delivery(
+            item,
+            self.state.registry,
+            self.state.lane,
+            standing,
+            is_cancelled=self.tombstones.covers(item, is_direct=by_name, now_s=trio.current_time()),
+            now_s=self.machine.unix_s(),
+        )
+
     def _hold(self, delivery: Delivery, item: WorkItem, serving_id: str) -> None:
         found = self.state.registry.find(serving_id)
         tokens = estimate_tokens(item.item, found.model.max_sequence_length if found else None)
         candidate = Candidate(self.held_work.next_order(), serving_id, item.operation, tokens)
-        self.held_work.add(Held(item, candidate, delivery, trio.current_time(), self._queue_ms(item)))
+        spare = self.held_work.add(Held(item, candidate, delivery, trio.current_time(), self._queue_ms(item)))
+        if spare is not None:
+            self.answers.done(spare)
 
     def _refuse_garbled(self, delivery: Delivery, problem: str, answer_to: Caller | None) -> None:
         log.error("a message is no work item", extra={"stream_seq": delivery.stream_seq, "problem": problem})
@@ -127,7 +156,8 @@ class Intake:
             self._refuse(delivery, answer_to, ErrorCode.INVALID_REQUEST, f"not a work item: {problem}", 0.0)
 
     def _refuse(self, delivery: Delivery, to: Caller, code: ErrorCode, message: str, queue_ms: float) -> None:
-        course = Course(self.state.worker, self.state.config_hash, queue_ms, 0.0)
+        by_name = is_direct(delivery.subject)
+        course = Course(self.state.worker, self.state.config_hash, queue_ms, 0.0, is_direct=by_name)
         self.answers.answer(delivery, to.reply_subject, error_of(to, code, message, course))
 
     def _queue_ms(self, item: WorkItem) -> float:
@@ -135,5 +165,6 @@ class Intake:
         return max(0.0, (self.machine.unix_s() - item.timestamp) * 1000)
 
     def _set_consumer(self, *, present: bool) -> None:
-        self.state.has_consumer = present
+        name, consumers = self.consumer.name, self.state.consumers
+        consumers.add(name) if present else consumers.discard(name)
         self.changed()

@@ -1,4 +1,4 @@
-"""The worker's part in its lane, from the first pull to the orderly end (house: stop is an event, not a cancel).
+"""The worker's part in its queues, from the first pull to the orderly end (house: stop is an event, not a cancel).
 
 At the stop nothing more is pulled, what waits goes back at once, what runs is finished within a bound, and what is then
 still held goes back too. Leases are renewed to the end.
@@ -28,13 +28,14 @@ class LaneWork:
     sessions: Sessions
     held_work: HeldWork
     answers: Answers
-    intake: Intake
+    intakes: tuple[Intake, ...]
     dispatcher: Dispatcher
 
     async def run_until(self, stop: trio.Event) -> None:
         async with running(self._renew_forever):
             async with trio.open_nursery() as batches:
-                async with running(self.intake.pull_forever, partial(self.dispatcher.work_forever, batches)):
+                pulls = (intake.pull_forever for intake in self.intakes)
+                async with running(*pulls, partial(self.dispatcher.work_forever, batches)):
                     await stop.wait()
                 self._give_back(self.held_work.waiting())
                 batches.cancel_scope.deadline = trio.current_time() + DRAIN_S
@@ -45,7 +46,7 @@ class LaneWork:
             await trio.sleep(RENEW_S)
             if self.sessions.session:
                 self._give_back(self.held_work.take_owed(), delay_s=OWED_NAK_S)
-                self.intake.room.ring()
+                self.dispatcher.room.ring()
             for delivery in self.held_work.renew(now_s=trio.current_time()):
                 self.answers.renew(delivery)
 

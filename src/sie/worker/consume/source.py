@@ -1,4 +1,7 @@
-"""Where does the work come from (§8.2)? The pool's stream and the lane's consumer, ensured, and a puller on them."""
+"""Where does the work come from (§8.2)? A stream and a consumer, ensured, and a puller on them.
+
+A worker has two: its lane's on the pool's stream, and the one that is its own.
+"""
 
 import logging
 from collections.abc import Callable
@@ -13,7 +16,9 @@ from sie.bus.jetstream import ConsumerSpec, Ensured, Puller, StreamSpec, ensure_
 log = logging.getLogger(__name__)
 
 PULL_CAPACITY = 64
-"""Asked of the broker at a time; what has come is held at once, with its lease."""
+"""Of the lane's queue."""
+OWN_CAPACITY = 16
+"""Of the worker's own: less of what nobody else can take is fetched ahead."""
 
 
 class WorkSource(Protocol):
@@ -24,21 +29,30 @@ class WorkSource(Protocol):
     def open(self) -> AbstractAsyncContextManager[Puller]: ...
 
 
-OpenSource = Callable[[Bus, StreamSpec, ConsumerSpec], WorkSource]
+@attrs.frozen
+class Queue:
+    """`capacity` is how many deliveries are asked for at a time; what has come is held at once, with its lease."""
+
+    stream: StreamSpec
+    consumer: ConsumerSpec
+    capacity: int
+
+
+OpenSource = Callable[[Bus, Queue], WorkSource]
 
 
 @attrs.frozen
 class JetStreamSource:
     bus: Bus
-    stream: StreamSpec
-    consumer: ConsumerSpec
+    queue: Queue
 
     async def ensure(self) -> None:
-        _log(await ensure_stream(self.bus, self.stream))
-        _log(await ensure_consumer(self.bus, self.consumer))
+        _log(await ensure_stream(self.bus, self.queue.stream))
+        _log(await ensure_consumer(self.bus, self.queue.consumer))
 
     def open(self) -> AbstractAsyncContextManager[Puller]:
-        return open_puller(self.bus, stream=self.stream.name, consumer=self.consumer.name, capacity=PULL_CAPACITY)
+        stream, consumer = self.queue.stream.name, self.queue.consumer.name
+        return open_puller(self.bus, stream=stream, consumer=consumer, capacity=self.queue.capacity)
 
 
 def _log(ensured: Ensured) -> None:

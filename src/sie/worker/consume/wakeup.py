@@ -1,5 +1,6 @@
-"""Waking another task: a ring while it does not wait is kept, many rings are one. One waiter each."""
+"""Waking other tasks: a ring while one does not wait is kept, many rings are one. One waiter each."""
 
+import attrs
 import trio
 
 
@@ -13,3 +14,14 @@ class Wakeup:
     async def wait(self) -> None:
         await self._rung.wait()
         self._rung = trio.Event()
+
+
+@attrs.frozen
+class Wakeups:
+    """One ring for several waiters."""
+
+    each: tuple[Wakeup, ...]
+
+    def ring(self) -> None:
+        for wakeup in self.each:
+            wakeup.ring()

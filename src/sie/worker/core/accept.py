@@ -13,16 +13,19 @@ import attrs
 from sie.domain.errors import ErrorCode
 from sie.domain.ids import DEFAULT_PROFILE
 from sie.domain.lane import Lane
+from sie.domain.model import Model
 from sie.domain.registry import RegistrySnapshot
 from sie.wire.codec import unpack
 from sie.wire.converters import WireError
-from sie.wire.work import WorkItem, decode_work
+from sie.wire.work import Operation, WorkItem, decode_work
 from sie.worker.core.gate import Admitted, Standing
 
 HASH_NAK_S = 5.0
 """Time for this worker, or another of the lane, to reach the configuration that the gateway routed by."""
 POOL_NAK_S = 5.0
 """Time for a worker that the pool assigns to take it, or for this one to hear that it is assigned."""
+RUNNABLE: tuple[Operation, ...] = ("encode",)
+"""What adapters do."""
 MAX_REPLY_SUBJECT_BYTES = 512
 _REPLY_SUBJECT = re.compile(r"_INBOX(\.[^\s.*>\x00]+)+")
 
@@ -98,9 +101,17 @@ def is_expired(item: WorkItem, *, now_s: float) -> bool:
 
 
 def judge_delivery(
-    item: WorkItem, snapshot: RegistrySnapshot, lane: Lane, standing: Standing, *, now_s: float
+    item: WorkItem,
+    snapshot: RegistrySnapshot,
+    lane: Lane,
+    standing: Standing,
+    *,
+    is_cancelled: bool,
+    now_s: float,
 ) -> Verdict:
     """`standing` is this worker's in the pool that admitted the item; `now_s` is unix time."""
+    if is_cancelled:
+        return AckDrop("it was cancelled")
     if is_expired(item, now_s=now_s):
         return AckDrop("its deadline has passed")
     ours = snapshot.scoped_hash(lane.bundle, lane.pool) or ""
@@ -117,11 +128,35 @@ def _judge_work(item: WorkItem, snapshot: RegistrySnapshot, lane: Lane) -> Verdi
     if found is None or lane.bundle not in found.bundles:
         return Refuse(ErrorCode.MODEL_NOT_FOUND, f"no model {name!r} is served in lane {lane}")
     serving_id = found.model.serving_id(found.profile)
-    if item.operation != "encode":
-        return Refuse(ErrorCode.INVALID_INPUT, f"{serving_id} does not {item.operation}; it encodes")
+    problem = _undoable(item.operation, serving_id, found.model) or judge_input(item, found.model)
+    return problem or Run(serving_id)
+
+
+def judge_input(item: WorkItem, model: Model) -> Refuse | None:
+    """Of an item to encode. What it lacks is told before a model is loaded for it."""
     if item.item is None:
         return Refuse(ErrorCode.INVALID_INPUT, "the work item carries no input")
-    return Run(serving_id)
+    if model.inputs == ("text",) and not isinstance(item.item.get("text"), str):
+        found = ", ".join(map(repr, item.item)) or "nothing"
+        return Refuse(ErrorCode.INVALID_INPUT, f"{model.sie_id} reads a string under 'text'; the item has {found}")
+    return None
+
+
+def _undoable(operation: Operation, serving_id: str, model: Model) -> Refuse | None:
+    """No adapter scores or extracts yet, whatever a configuration says of its model."""
+    does = tuple(name for name, can in _abilities(model) if can)
+    if operation not in does:
+        return Refuse(ErrorCode.INVALID_INPUT, f"{serving_id} does not {operation}; it does {' and '.join(does)}")
+    if operation not in RUNNABLE:
+        message = f"{serving_id} does {operation}, which this worker cannot run; it runs {' and '.join(RUNNABLE)}"
+        return Refuse(ErrorCode.INVALID_INPUT, message)
+    return None
+
+
+def _abilities(model: Model) -> tuple[tuple[Operation, bool], ...]:
+    """A model whose configuration names no task is taken for one that encodes."""
+    encodes = bool(model.encode_dims) or not (model.scores or model.extracts)
+    return (("encode", encodes), ("score", model.scores), ("extract", model.extracts))
 
 
 def asked_name(item: WorkItem) -> str:

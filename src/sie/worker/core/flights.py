@@ -25,7 +25,7 @@ Answer: TypeAlias = Finished | Failed
 
 @attrs.frozen(kw_only=True)
 class GivenUp(Failed):
-    """No child's answer: the batch took MAX_DEATHS of them with it, or was with them when they died."""
+    """No child's answer: the batch took MAX_DEATHS of them with it. Which of its items did is not known."""
 
 
 @attrs.define(eq=False)

@@ -1,6 +1,7 @@
-"""What does this worker hold of the queue? Every delivery from its pull to its ack, waiting or running. Sans-IO.
+"""What does this worker hold of its queues? Every delivery from its pull to its ack, waiting or running. Sans-IO.
 
-It says which go to the backend next, whose lease is to be renewed, and whether there is room for more.
+It says which go to the backend next, whose lease is to be renewed, and whether there is room for more. Work that comes
+in two messages, by name and by the pool's queue (§8.2), is held once.
 """
 
 import itertools
@@ -9,6 +10,7 @@ from collections.abc import Collection, Iterator, Mapping
 import attrs
 
 from sie.bus.jetstream_api import Delivery
+from sie.domain.subjects import is_direct
 from sie.wire.work import WorkItem
 from sie.worker.core.batching import Candidate, plan_batch
 
@@ -19,7 +21,7 @@ ROOM_ITEMS = 64
 """Pulling stops at FULL and goes on at ROOM: some batches ahead of the device, and no hoard that idle workers miss."""
 FULL_BYTES = 64 * 1024 * 1024
 
-Key = tuple[int, str]
+Key = tuple[str, str]
 
 
 @attrs.define(eq=False)
@@ -42,8 +44,20 @@ class Held:
 
     @property
     def key(self) -> Key:
-        """A redelivery of the same message; a stream that was made anew counts from 1 again."""
-        return self.delivery.stream_seq, self.work.work_item_id
+        """One answer to one caller, in however many messages it is asked for."""
+        return self.work.work_item_id, self.work.reply_subject
+
+    @property
+    def is_direct(self) -> bool:
+        """Of what is held now: work that also came by the pool's queue counts as from there."""
+        return is_direct(self.delivery.subject)
+
+    def is_in(self, delivery: Delivery) -> bool:
+        """Is it the same message, come again? A stream that was made anew counts from 1 again, too."""
+        return (self.delivery.subject, self.delivery.stream_seq) == (delivery.subject, delivery.stream_seq)
+
+    def lend(self, delivery: Delivery, *, now_s: float) -> None:
+        self.delivery, self.renewed_s, self.is_lent = delivery, now_s, True
 
 
 @attrs.define
@@ -70,16 +84,22 @@ class HeldWork:
     def next_order(self) -> int:
         return next(self._orders)
 
-    def add(self, held: Held) -> bool:
-        """False: it is held already, and its lease now runs under this newer delivery."""
+    def add(self, held: Held) -> Delivery | None:
+        """Work that is held already is not held twice: its lease is the newest of its message, and the pool's rather
+        than its own queue's. The delivery that is thereby not needed, and is to be acked.
+        """
         self._drop_owed(held.key)
         same = self._waiting.get(held.key) or self._running.get(held.key)
-        if same is not None:
-            same.delivery, same.renewed_s, same.is_lent = held.delivery, held.renewed_s, True
-            return False
-        self._waiting[held.key] = held
-        self._bytes += len(held.delivery.data)
-        return True
+        if same is None:
+            self._waiting[held.key] = held
+            self._bytes += len(held.delivery.data)
+            return None
+        if same.is_lent and held.is_direct and not same.is_direct:
+            return held.delivery
+        spare = same.delivery if same.is_lent and not same.is_in(held.delivery) else None
+        self._bytes += len(held.delivery.data) - len(same.delivery.data)
+        same.lend(held.delivery, now_s=held.renewed_s)
+        return spare
 
     def take_batch(self, ready: Collection[str], budgets: Mapping[str, int]) -> tuple[Held, ...]:
         """What goes to the backend next; it counts as running from now on."""
@@ -107,10 +127,12 @@ class HeldWork:
             self._drop_owed(held.key)
         return taken
 
-    def orphan(self) -> None:
-        """The consumer is gone with its leases. Callers are still answered; what comes again is taken for the same."""
+    def orphan(self, *, is_direct: bool) -> None:
+        """One of the two consumers is gone with its leases. Callers are still answered; what comes again is taken for
+        the same.
+        """
         for held in self.held():
-            held.is_lent = False
+            held.is_lent = held.is_lent and held.is_direct != is_direct
 
     def waiting(self) -> tuple[Held, ...]:
         return tuple(self._waiting.values())

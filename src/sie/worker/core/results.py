@@ -1,5 +1,7 @@
 """What does the gateway get for one item (§16.2, wire-facts 2.3)? Results and errors as the wire wants them."""
 
+from typing import Literal
+
 import attrs
 
 from sie.domain.errors import ERRORS, ErrorCode
@@ -16,13 +18,21 @@ _CODES = {code.value: code for code in ErrorCode}
 
 @attrs.frozen
 class Course:
-    """Whose hands an item went through, and how long that took; milliseconds. No fetch where it carried its input."""
+    """Whose hands an item went through, and how long that took; milliseconds. No fetch where it carried its input.
+
+    `is_direct`: it is held by its delivery from the worker's own queue (§8.2).
+    """
 
     worker: WorkerId
     config_hash: str
     queue_ms: float
     processing_ms: float
     payload_fetch_ms: float | None = None
+    is_direct: bool = False
+
+    @property
+    def origin(self) -> Literal["direct"] | None:
+        return "direct" if self.is_direct else None
 
 
 def encode_item(work: WorkItem) -> EncodeItem:
@@ -67,6 +77,7 @@ def result_of(caller: Caller, outcome: ItemOutcome, answer: Finished | Failed, c
         worker_id=course.worker,
         units={"input_tokens": outcome.input_tokens},
         executed_bundle_config_hash=course.config_hash or None,
+        origin=course.origin,
     )
 
 
@@ -85,6 +96,7 @@ def error_of(
         payload_fetch_ms=course.payload_fetch_ms,
         worker_id=course.worker,
         retry_after_s=ERRORS[code].retry_after_s if retry_after_s is None else retry_after_s,
+        origin=course.origin,
     )
 
 

@@ -7,6 +7,7 @@ import attrs
 from sie.domain.ids import WorkerId
 from sie.domain.lane import Lane
 from sie.domain.registry import RegistrySnapshot
+from sie.domain.subjects import lane_consumer
 from sie.domain.worker import WorkerStatus
 from sie.wire.ipc import Failed, Finished, Hello, ModelUpdate
 from sie.worker.core.loading import batch_budgets, load_request, served_names
@@ -31,7 +32,7 @@ ChildEvent = Hello | ModelUpdate | LoadEnded | Died
 
 @attrs.define
 class WorkerState:
-    """`snapshot` is None until the export has been read. `has_consumer`: the lane's consumer was ensured."""
+    """`snapshot` is None until the export has been read. `consumers` names those that were ensured."""
 
     worker: WorkerId
     lane: Lane
@@ -40,7 +41,7 @@ class WorkerState:
     snapshot: RegistrySnapshot | None = None
     budgets: Mapping[str, int] = attrs.field(factory=dict)
     has_backend: bool = False
-    has_consumer: bool = False
+    consumers: set[str] = attrs.field(factory=set)
     draining: bool = False
 
     @property
@@ -89,6 +90,11 @@ class WorkerState:
             pending_items=pending_items,
             timestamp_s=now_s,
         )
+
+    @property
+    def has_consumer(self) -> bool:
+        """The lane's. Work that this worker's own queue does not take goes to the lane's (§8.2)."""
+        return lane_consumer(self.lane) in self.consumers
 
     @property
     def is_ready(self) -> bool:
