@@ -26,7 +26,7 @@ def cancels(gateway: Gateway) -> list[Message]:
 async def hold_pool(gateway: Gateway) -> None:
     """And wait until the pool has seen who works."""
     assert (await gateway.client.post("/v1/pools", json=POOL)).status_code == 201
-    await trio.sleep(LOOK_S)
+    await trio.sleep(LOOK_S + 0.1)
 
 
 async def encode_in_pool(gateway: Gateway, count: int = 1) -> int:
