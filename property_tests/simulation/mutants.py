@@ -34,6 +34,7 @@ from sie.gateway.sync.deltas import Deltas
 from sie.kube.core.mirror import Mirror
 from sie.worker.consume import dispatcher, intake
 from sie.worker.consume.answers import Answers
+from sie.worker.consume.cancels import Cancels
 from sie.worker.consume.dispatcher import Dispatcher
 from sie.worker.consume.intake import Intake
 from sie.worker.consume.lane import LaneWork
@@ -120,6 +121,7 @@ WORKER: Mapping[str, Mutant] = {
     "dead pull": mutant("a pull that was lost is waited for", PullLedger, "expire", wrong_worker.never_expires),
     "silent end": mutant("what is held at the stop is dropped", LaneWork, "_give_back", wrong_worker.keeps_silent),
     "no end": mutant("a worker goes on after its stop", LaneWork, "run_until", wrong_worker.goes_on),
+    "unheard cancel": mutant("cancels do nothing", Cancels, "on_abandoned", wrong_worker.hears_no_cancel),
     "beats on": mutant("the heart beats after the end", Heart, "beat_forever", wrong_worker.beats_on),
 }
 _REDO = (

@@ -32,6 +32,7 @@ SCENES: tuple[tuple[str, Scene], ...] = (
     ("load again", scenes.load_fails_for_good(1)),
     ("rests for good", scenes.load_fails_and_passes(2)),
     ("any hash", scenes.worker_comes_back_to_old_work(1, SMALL)),
+    ("unheard cancel", scenes.clients_leave_waiting_work(2.0)),
     ("silent end", scenes.worker_stops_under_waiting_work(0.5)),
 )
 

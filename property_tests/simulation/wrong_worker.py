@@ -6,12 +6,14 @@ from typing import NoReturn
 import attrs
 import trio
 
+from sie.bus.api import Message
 from sie.bus.jetstream import Delivery
 from sie.bus.pulls import PullLedger
 from sie.wire.ipc import Failed, Finished, ItemOutcome
 from sie.wire.result import WorkResult
 from sie.wire.work import WorkItem
 from sie.worker.consume.answers import Answers
+from sie.worker.consume.cancels import Cancels
 from sie.worker.consume.dispatcher import Dispatcher
 from sie.worker.consume.intake import Intake
 from sie.worker.consume.lane import LaneWork
@@ -40,13 +42,13 @@ ENSURED: list[Wakeup] = []
 
 
 async def ensured_once(self: Intake) -> None:
-    if not self.state.has_consumer and self.room not in ENSURED:
+    if self.consumer.name not in self.state.consumers and self.room not in ENSURED:
         ENSURED.append(self.room)
         await self.source.ensure()
     self._set_consumer(present=True)
 
 
-def any_hash(item: WorkItem, *_: object, now_s: float) -> Run:
+def any_hash(item: WorkItem, *_: object, is_cancelled: bool, now_s: float) -> Run:
     return Run(asked_name(item))
 
 
@@ -116,7 +118,8 @@ def keeps_silent(self: LaneWork, deliveries: tuple[Held, ...], *, delay_s: float
 async def goes_on(self: LaneWork, stop: trio.Event) -> None:
     async with trio.open_nursery() as batches:
         batches.start_soon(self._renew_forever)
-        batches.start_soon(self.intake.pull_forever)
+        for intake in self.intakes:
+            batches.start_soon(intake.pull_forever)
         batches.start_soon(self.dispatcher.work_forever, batches)
 
 
@@ -128,6 +131,10 @@ async def beats_on(self: Heart) -> NoReturn:
 def never_expires(self: PullLedger, *, now: float, session: int) -> bool:
     self.deadline = float("inf")
     return False
+
+
+def hears_no_cancel(self: Cancels, message: Message) -> None:
+    return
 
 
 def keeps(_: Dispatcher) -> None:

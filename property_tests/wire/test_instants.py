@@ -26,5 +26,5 @@ def test_any_number_of_decimals_is_read(digits: int, fraction: int) -> None:
 
 @pytest.mark.parametrize("text", ["", "yesterday", "2026-11-30T12:51:39", "2026-13-30T12:51:39Z"])
 def test_what_is_no_instant_is_refused(text: str) -> None:
-    with pytest.raises(ValueError, match="."):
+    with pytest.raises(ValueError, match=r"isoformat|offset|month"):
         read_instant(text)

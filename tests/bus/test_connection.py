@@ -294,6 +294,7 @@ async def test_a_connection_outlives_a_subscription_that_was_left_while_the_brok
             async with bus.subscribe("a.b", refuse):
                 await settle(bus)
                 server.freeze()
+                await trio.sleep(0.1)  # until it has come to a halt
             server.thaw()
             await settle(bus)
             assert bus.session == 1

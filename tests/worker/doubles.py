@@ -12,9 +12,10 @@ import trio.testing
 from sie.bus.api import NO_HEADERS, Correlation, Handler, Message, MessageTooLarge, NotConnected
 from sie.bus.jetstream import ConsumerLost, Delivery, Puller
 from sie.domain.bundle import Bundle
-from sie.domain.ids import BundleName, MachineProfile, PoolName, WorkerId
+from sie.domain.ids import BundleName, MachineProfile, ModelId, PoolName, WorkerId
 from sie.domain.lane import Lane
 from sie.domain.registry import RegistrySnapshot
+from sie.domain.subjects import direct_subject
 from sie.runtime.world import Machine
 from sie.wire.documents import model_of
 from sie.wire.ipc import (
@@ -86,6 +87,13 @@ def delivery(item: WorkItem | bytes, seq: int = 1, *, deliveries: int = 1) -> De
     data = item if isinstance(item, bytes) else encode_work(item)
     ack = f"$JS.ACK.WORK_POOL_default.lane.{deliveries}.{seq}.{seq}.0.0"
     return Delivery("sie.work.default.default.default.m", data, {}, ack, seq, deliveries, 0)
+
+
+def own_delivery(item: WorkItem, seq: int = 1, *, deliveries: int = 1) -> Delivery:
+    """By the worker's own queue."""
+    ack = f"$JS.ACK.WORK_WORKER_{WORKER}.gen-{WORKER}.{deliveries}.{seq}.{seq}.0.0"
+    subject = direct_subject(LANE, ModelId(MODEL), WORKER)
+    return Delivery(subject, encode_work(item), {}, ack, seq, deliveries, 0)
 
 
 UNIX_S = 1_800_000_000.0

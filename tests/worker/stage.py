@@ -159,6 +159,16 @@ def world_of(stage: Stage, authority: ScriptedAuthority, pools: ScriptedPools) -
     return World(machine(stage.stop), open_bus, open_authority, open_scripted, open_source, open_pools)
 
 
+def own_words_of(stage: Stage) -> list[bytes]:
+    """What the broker was told of deliveries by the worker's own queue."""
+    return [m.data for m in stage.bus.published if m.subject.startswith(f"$JS.ACK.WORK_WORKER_{WORKER}.")]
+
+
+def lane_words_of(stage: Stage) -> list[bytes]:
+    """And of those by its lane's."""
+    return [m.data for m in stage.bus.published if m.subject.startswith("$JS.ACK.WORK_POOL_")]
+
+
 def words_of(stage: Stage) -> Mapping[int, list[bytes]]:
     """What the broker was told of each delivery, in order."""
     told: dict[int, list[bytes]] = {}

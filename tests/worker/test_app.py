@@ -287,11 +287,13 @@ async def test_a_result_too_large_for_the_broker_becomes_a_typed_error(autojump_
         ({"model_id": "acme/unknown"}, "MODEL_NOT_FOUND"),
         ({"profile_id": "unknown"}, "MODEL_NOT_FOUND"),
         ({"operation": "score"}, "INVALID_INPUT"),
+        ({"operation": "extract"}, "INVALID_INPUT"),
         ({"item": None}, "INVALID_INPUT"),
+        ({"item": {"images": []}}, "INVALID_INPUT"),
     ],
 )
 async def test_work_that_cannot_run_here_is_refused_with_a_typed_error(
-    autojump_clock: Clock, changes: dict[str, str | None], code: str
+    autojump_clock: Clock, changes: dict[str, object], code: str
 ) -> None:
     async with worker() as stage:
         stage.queue.put(delivery(pack({**attrs.asdict(work()), **changes})))

@@ -59,6 +59,16 @@ def test_the_caller_is_told_of_its_item_where_its_results_go(item: WorkItem) -> 
     assert "20 deliveries" in (result.error or "")
 
 
+@given(message_strategies.work_items, st.booleans())
+def test_the_answer_says_whether_the_work_was_for_one_worker_by_name(item: WorkItem, is_direct: bool) -> None:
+    data = encode_work(attrs.evolve(item, reply_subject="_INBOX.gw-1.r1"))
+    found = attrs.evolve(stored(data), subject=f"{SUBJECT}.w1" if is_direct else SUBJECT)
+    verdict = judge_found(ADVISORY, found)
+    assert isinstance(verdict, Bury)
+    assert verdict.answer is not None
+    assert verdict.answer.result.origin == ("direct" if is_direct else None)
+
+
 @given(message_strategies.work_items, strategies.texts | st.sampled_from(("_INBOX.a.>", "_INBOX.a b.c", "sie.work.a")))
 def test_nothing_is_said_where_no_result_could_be_wanted(item: WorkItem, subject: str) -> None:
     verdict = judge_found(ADVISORY, stored(encode_work(attrs.evolve(item, reply_subject=subject))))

@@ -1,11 +1,14 @@
 """No bytes make the judge fail, no result leaves for anything but an inbox, and each rule of §2 holds for any item."""
 
+from collections.abc import Mapping
+
 import attrs
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from sie.domain.errors import ErrorCode
 from sie.domain.lane import Lane
+from sie.domain.model import Model
 from sie.domain.registry import RegistrySnapshot
 from sie.testing import message_strategies as messages
 from sie.testing import strategies as sie_st
@@ -21,6 +24,7 @@ from sie.worker.core.accept import (
     asked_name,
     is_reply_subject,
     judge_delivery,
+    judge_input,
     read_delivery,
 )
 from sie.worker.core.gate import ADMITTED, NotAssigned, Standing, Unknown
@@ -50,12 +54,20 @@ def test_a_gateways_inbox_is_a_reply_subject(subject: str) -> None:
     assert is_reply_subject(subject)
 
 
-@given(messages.work_items, sie_st.snapshots, sie_st.lanes, standings, times, times)
-def test_what_is_past_its_deadline_is_dropped_whatever_else_is_true_of_it(
-    item: WorkItem, snapshot: RegistrySnapshot, lane: Lane, standing: Standing, now_s: float, deadline_s: float
+@given(messages.work_items, sie_st.snapshots, sie_st.lanes, standings, st.booleans(), times, times)
+def test_what_is_cancelled_or_past_its_deadline_is_dropped_whatever_else_is_true_of_it(
+    item: WorkItem,
+    snapshot: RegistrySnapshot,
+    lane: Lane,
+    standing: Standing,
+    is_cancelled: bool,
+    now_s: float,
+    deadline_s: float,
 ) -> None:
-    verdict = judge_delivery(attrs.evolve(item, deadline=deadline_s), snapshot, lane, standing, now_s=now_s)
-    assert isinstance(verdict, AckDrop) == (now_s >= deadline_s)
+    verdict = judge_delivery(
+        attrs.evolve(item, deadline=deadline_s), snapshot, lane, standing, is_cancelled=is_cancelled, now_s=now_s
+    )
+    assert isinstance(verdict, AckDrop) == (is_cancelled or now_s >= deadline_s)
 
 
 @given(messages.work_items, sie_st.snapshots, sie_st.lanes, standings, sie_st.bundle_hashes)
@@ -64,7 +76,7 @@ def test_another_configurations_item_is_given_back_even_where_its_model_is_unkno
 ) -> None:
     assume(other != snapshot.scoped_hash(lane.bundle, lane.pool))
     foreign = attrs.evolve(item, deadline=None, bundle_config_hash=other)
-    assert isinstance(judge_delivery(foreign, snapshot, lane, standing, now_s=0), Nak)
+    assert isinstance(judge_delivery(foreign, snapshot, lane, standing, is_cancelled=False, now_s=0), Nak)
 
 
 @given(messages.work_items, sie_st.snapshots, sie_st.lanes, shut_out)
@@ -72,11 +84,12 @@ def test_another_workers_item_is_given_back_with_the_reason_even_where_its_model
     item: WorkItem, snapshot: RegistrySnapshot, lane: Lane, standing: NotAssigned | Unknown
 ) -> None:
     ours = attrs.evolve(item, deadline=None, bundle_config_hash="")
-    assert judge_delivery(ours, snapshot, lane, standing, now_s=0) == Nak(POOL_NAK_S, standing.reason)
+    verdict = judge_delivery(ours, snapshot, lane, standing, is_cancelled=False, now_s=0)
+    assert verdict == Nak(POOL_NAK_S, standing.reason)
 
 
 @given(st.data(), messages.work_items, sie_st.snapshots)
-def test_only_what_the_lane_serves_runs_and_all_of_that_does(
+def test_only_what_the_lane_serves_and_its_model_does_runs_and_all_of_that_does(
     data: st.DataObject, item: WorkItem, snapshot: RegistrySnapshot
 ) -> None:
     names = sorted(snapshot.serving) or ["acme/none"]
@@ -84,12 +97,29 @@ def test_only_what_the_lane_serves_runs_and_all_of_that_does(
     lane = attrs.evolve(data.draw(sie_st.lanes), bundle=data.draw(st.sampled_from(bundles)))
     model, _, profile = data.draw(st.sampled_from(names)).partition(":")
     asked = attrs.evolve(
-        item, operation="encode", item={}, deadline=None, model_id=model, profile_id=profile, bundle_config_hash=""
+        item, item={"text": ""}, deadline=None, model_id=model, profile_id=profile, bundle_config_hash=""
     )
     found = snapshot.find(asked_name(asked))
-    verdict = judge_delivery(asked, snapshot, lane, ADMITTED, now_s=0)
-    if found is not None and lane.bundle in found.bundles:
+    verdict = judge_delivery(asked, snapshot, lane, ADMITTED, is_cancelled=False, now_s=0)
+    if found is None or lane.bundle not in found.bundles:
+        assert isinstance(verdict, Refuse)
+        assert verdict.code is ErrorCode.MODEL_NOT_FOUND
+    elif asked.operation == "encode" and (found.model.encode_dims or not found.model.scores):
         assert verdict == Run(found.model.serving_id(found.profile))
     else:
         assert isinstance(verdict, Refuse)
-        assert verdict.code is ErrorCode.MODEL_NOT_FOUND
+        assert verdict.code is ErrorCode.INVALID_INPUT
+        assert found.model.serving_id(found.profile) in verdict.message
+        assert asked.operation in verdict.message
+
+
+@given(messages.work_items, sie_st.models, st.none() | sie_st.items)
+def test_a_text_models_item_without_a_text_is_refused_by_name_of_what_it_has(
+    work: WorkItem, model: Model, item: Mapping[str, object] | None
+) -> None:
+    refused = judge_input(attrs.evolve(work, item=item), model)
+    has_text = item is not None and isinstance(item.get("text"), str)
+    assert (refused is None) == (item is not None and (has_text or "image" in model.inputs))
+    if refused is not None:
+        assert refused.code is ErrorCode.INVALID_INPUT
+        assert all(repr(key) in refused.message for key in item or ())

@@ -33,7 +33,12 @@ answers = st.builds(Finished, id=st.just(1), outcomes=st.lists(outcomes, max_siz
     Failed, id=st.just(1), error_code=sie_st.texts, error=sie_st.texts
 )
 courses = st.builds(
-    Course, st.just(WorkerId("w")), st.just("") | sie_st.bundle_hashes, st.floats(0, 9), st.floats(0, 9)
+    Course,
+    st.just(WorkerId("w")),
+    st.just("") | sie_st.bundle_hashes,
+    st.floats(0, 9),
+    st.floats(0, 9),
+    is_direct=st.booleans(),
 )
 
 
@@ -49,6 +54,7 @@ def test_each_item_of_a_batch_gets_a_result_that_is_a_success_or_has_a_code(
         assert result.success == (result.result_msgpack is not None)
         assert result.success == (result.error_code is None)
         assert result.success or result.error_code in list(ErrorCode)
+        assert result.origin == ("direct" if course.is_direct else None)
         assert decode_result(encode_result(result)) == result
 
 

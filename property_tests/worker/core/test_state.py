@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 from sie.domain.ids import BundleName, MachineProfile, PoolName, WorkerId
 from sie.domain.lane import Lane
 from sie.domain.registry import RegistrySnapshot
+from sie.domain.subjects import lane_consumer
 from sie.testing import strategies as sie_st
 from sie.wire.heartbeat import decode_heartbeat, encode_heartbeat
 from sie.wire.ipc import Failed, Finished, Hello

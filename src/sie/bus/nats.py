@@ -62,7 +62,7 @@ def open_bus(
 
 class _Client(Client):
     async def _process_pong(self) -> None:
-        """nats-py stops reading for good at the answer to a flush whose caller has given up; here that counts as any."""
+        """nats-py stops reading for good at the answer to a flush whose caller has given up; here it counts as any."""
         if self._pongs and self._pongs[0].done():
             self._pongs[0] = asyncio.Future()
         await super()._process_pong()

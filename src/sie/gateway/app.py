@@ -7,7 +7,7 @@ from functools import partial
 
 import attrs
 import trio
-from quart_trio import QuartTrio
+from hypercorn.typing import ASGIFramework
 
 from sie.authority.client import OpenAuthority
 from sie.bus.api import Bus, OpenBus
@@ -48,6 +48,7 @@ from sie.gateway.sync.worker_socket import Connect, Place, open_stream, watch_fo
 from sie.runtime.service import Forever, running
 from sie.runtime.world import Machine
 from sie.storage.opening import open_payloads as open_payload_store
+from sie.web.asgi import with_hot_routes
 from sie.web.quart import build_quart
 from sie.web.server import Serve
 
@@ -151,14 +152,12 @@ def _dispatcher(
     return assemble(bus, router, pending, demand, payloads, stored, Bounds(limits, settings.request_timeout_s))
 
 
-def _app(services: Services, admit: Admitting) -> QuartTrio:
-    routes = (inference, status, configs, pools, page)
-    return build_quart(
-        "sie-gateway",
-        guarded((route for module in routes for route in module.routes(services)), admit),
-        surface_of(admit),
-        guarded_sockets((*feed.sockets(services), *page.sockets(services)), admit),
-    )
+def _app(services: Services, admit: Admitting) -> ASGIFramework:
+    hot, surface = guarded(inference.routes(services), admit), surface_of(admit)
+    routes = (route for module in (status, configs, pools, page) for route in module.routes(services))
+    sockets = guarded_sockets((*feed.sockets(services), *page.sockets(services)), admit)
+    app = build_quart("sie-gateway", (*hot, *guarded(routes, admit)), surface, sockets)
+    return with_hot_routes(app, hot, surface)
 
 
 def _access(settings: GatewaySettings) -> Access:

@@ -133,6 +133,8 @@ class _Handler(BaseHTTPRequestHandler):
     def _answer(self, status: int, body: bytes, found: _Object | None = None) -> None:
         self.send_response(status)
         self.send_header("Content-Length", str(len(body)))
+        if self.close_connection:  # told, or a client may send its next request on the connection as it ends
+            self.send_header("Connection", "close")
         self.send_header("Last-Modified", formatdate(0, usegmt=True))
         if found is not None:
             self.send_header("ETag", f'"{found.generation}"')

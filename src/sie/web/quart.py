@@ -96,7 +96,7 @@ def _view(route: Route, surface: Surface) -> Callable[..., Awaitable[Response]]:
             return _response(refused, surface)
         raw = await current.get_data(as_text=False)
         body = raw.encode() if isinstance(raw, str) else raw
-        return _response(await route.handler(attrs.evolve(head, body=body)), surface)
+        return _response(await route.handler(head.with_body(body)), surface)
 
     return view
 

@@ -1,24 +1,44 @@
 """An HTTP exchange as plain values, so that every handler is a function of a request and knows no server.
 
-`sie.web.quart` serves a table of routes with Quart; another server can serve the same table.
+`sie.web.quart` serves a table of routes with Quart, `sie.web.asgi` the hot ones of it with nothing between.
 """
 
 from collections.abc import Awaitable, Callable, Iterable, Mapping
+from typing import NoReturn
 
 import attrs
+import trio
 
 Headers = tuple[tuple[str, str], ...]
+UntilLeft = Callable[[], Awaitable[NoReturn]]
+"""Waits until the client has gone, and raises ClientLeft then."""
+
+
+class ClientLeft(Exception):
+    """Nobody is there any more to take the reply; its handler gives back what it holds and lets this through."""
+
+
+async def never_left() -> NoReturn:
+    """Of a server that cancels the handler instead."""
+    await trio.sleep_forever()
 
 
 @attrs.frozen
 class Request:
-    """`headers` has lower-case names; `params` holds what the route's pattern captured, percent-decoded."""
+    """`headers` has lower-case names; `params` holds what the route's pattern captured, percent-decoded.
+
+    A handler of a hot route waits by `until_left` for whatever takes long, and by that alone notices who has gone.
+    """
 
     method: str
     path: str
     headers: Mapping[str, str]
     params: Mapping[str, str]
     body: bytes = b""
+    until_left: UntilLeft = never_left
+
+    def with_body(self, body: bytes) -> "Request":
+        return Request(self.method, self.path, self.headers, self.params, body, self.until_left)
 
 
 @attrs.frozen

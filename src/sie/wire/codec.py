@@ -21,3 +21,25 @@ def unpack(data: bytes) -> object:
     except (ValueError, TypeError, msgpack.UnpackException) as error:
         raise WireError.at(message=f"not a msgpack document: {str(error) or type(error).__name__}") from error
     return value
+
+
+def is_plain(value: object, depth: int = 32) -> bool:
+    """Made of what JSON has and bytes, with texts as keys, and no deeper than that: one form in every library.
+
+    msgpack's own classes for extensions are tuples too, which another library writes as lists.
+    """
+    kind = type(value)
+    if kind in _SCALARS:
+        return True
+    if not depth:
+        return False
+    if kind is dict:
+        assert isinstance(value, dict)
+        return all(type(key) is str and (type(v) in _SCALARS or is_plain(v, depth - 1)) for key, v in value.items())
+    if kind is list:
+        assert isinstance(value, list)
+        return all(type(v) in _SCALARS or is_plain(v, depth - 1) for v in value)
+    return False
+
+
+_SCALARS = frozenset({str, int, float, bool, bytes, type(None)})

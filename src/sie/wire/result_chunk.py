@@ -11,9 +11,10 @@ import attrs
 
 from sie.wire.codec import pack, unpack
 from sie.wire.converters import TOLERANT, Problem, WireError, kind_of, structure
-from sie.wire.result import WorkResult
+from sie.wire.result import WorkResult, decode_usual_result
 
 KIND = "result_chunk_v1"
+_KIND = KIND.encode()
 VERSION = 1
 MAX_CHUNKS = 64
 MAX_TRANSFER_BYTES = 16 * 1024 * 1024
@@ -47,7 +48,10 @@ def encode_chunk(chunk: ResultChunk) -> bytes:
 
 
 def decode_reply(data: bytes) -> Reply:
-    """What came on a router's inbox, read once. Raises WireError, for a chunk ChunkError."""
+    """What came on a router's inbox. Raises WireError, for a chunk ChunkError."""
+    usual = decode_usual_result(data) if _KIND not in data else None
+    if usual is not None:
+        return usual
     value = unpack(data)
     if isinstance(value, Mapping) and value.get("kind") == KIND:
         return _chunk(value)

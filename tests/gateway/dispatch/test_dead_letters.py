@@ -24,7 +24,7 @@ from sie.wire.result import WorkResult, decode_result
 from sie.wire.work import encode_work
 from tests.bus.either import KINDS, Either, Kind, double, open_either
 from tests.bus.giving_up import CONSUMER, SUBJECT, count_in, exhaust, letters_in, queue, stream_spec, work
-from tests.bus.waiting import CEILING_S, until
+from tests.bus.waiting import CEILING_S, settle, until
 
 STREAM = stream_spec().name
 
@@ -51,6 +51,8 @@ async def gateway(broker: Either, name: str) -> AsyncIterator[Gateway]:
         bus.on_inbox(made.hear)
         async with running(letters.keep_forever):
             await bus.wait_session()
+            for _ in range(2):  # in the first it begins to listen, by the end of the second the broker knows
+                await settle(bus)
             yield made
 
 

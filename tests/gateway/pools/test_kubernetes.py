@@ -19,6 +19,7 @@ from sie.kube.core.documents import CONFIG_MAPS, LEASES
 from sie.kube.core.names import POOL_KEY, config_map_name, lease_name
 from sie.kube.swapping import ATTEMPTS, read_or_none
 from sie.runtime.service import running
+from sie.testing.kube.double import KubeDouble
 from sie.testing.kube.faults import Delay, Fault, Garble, Hang, LoseAnswer, Mute, Refuse
 from tests.gateway.pools.clustered import (
     ClusterNode,
@@ -231,6 +232,59 @@ async def test_an_own_change_is_told_though_the_watch_is_silent(autojump_clock: 
         double.model.compact()
         assert node.view.find(ACME) == kept
         await until(lambda: node.view.find(ACME) is None, within_s=1000)
+
+
+async def changed_past_a_deaf_watch(one: ClusterNode, two: ClusterNode, double: KubeDouble) -> Pool:
+    """The watches bring what `two` did while `one` was at it, and nothing after that."""
+    double.faults.add(Delay(0.5), verbs={"get"})
+    async with trio.open_nursery() as nursery:
+
+        async def deafen() -> None:
+            await trio.sleep(0.1)
+            await two.store.delete(ACME)
+            await trio.sleep(0.1)
+            double.mute_watches()
+
+        nursery.start_soon(deafen)
+        return await one.store.put(spec(l4=3), unix_s())
+
+
+async def test_an_own_change_is_told_though_the_watch_went_silent_at_an_older_one(autojump_clock: MockClock) -> None:
+    double = new_double()
+    async with open_node(double, 1) as one, open_node(double, 2) as two:
+        await one.store.put(spec(), unix_s())
+        kept = await changed_past_a_deaf_watch(one, two, double)
+        assert one.view.find(ACME) == kept
+
+
+async def test_an_own_change_is_told_though_nobody_says_whether_it_is_the_last(autojump_clock: MockClock) -> None:
+    double = new_double()
+    async with open_node(double, 1) as one, open_node(double, 2) as two, trio.open_nursery() as nursery:
+
+        async def silence() -> None:
+            await trio.sleep(0.9)
+            double.faults.add(Hang(), verbs={"get"}, times=9)
+
+        await one.store.put(spec(), unix_s())
+        nursery.start_soon(silence)
+        kept = await changed_past_a_deaf_watch(one, two, double)
+        assert one.view.find(ACME) == kept
+
+
+async def test_what_another_made_of_it_since_is_told_though_the_watch_is_silent(autojump_clock: MockClock) -> None:
+    double = new_double()
+    async with open_node(double, 1) as one, open_node(double, 2) as two, trio.open_nursery() as nursery:
+
+        async def change_again() -> None:
+            await trio.sleep(1.0)
+            await two.store.put(spec(l4=4), unix_s())
+
+        await one.store.put(spec(), unix_s())
+        nursery.start_soon(change_again)
+        await changed_past_a_deaf_watch(one, two, double)
+        found = one.view.find(ACME)
+        assert found is not None
+        assert found.spec == spec(l4=4)
 
 
 async def test_nonsense_is_said_once_and_skipped_until_it_is_mended(

@@ -4,6 +4,7 @@ from sie.testing.broker.comparing import run_on_model
 from sie.testing.broker.steps import (
     AnswerStep,
     ConsumerStep,
+    DeleteStep,
     LapseStep,
     PublishStep,
     PullStep,
@@ -164,3 +165,15 @@ def test_what_was_passed_over_before_a_restart_is_looked_at_again_under_another_
 def test_a_restart_forgets_what_is_in_memory_and_keeps_what_was_lent_on_disk() -> None:
     assert "stream not found" in told(stream(), RestartStep(), STREAM_INFO)[-1]
     assert "try 2" in told(stream(storage="file"), consumer(), ONE, pull(), RestartStep(), pull())[-1]
+
+
+def test_what_cannot_be_deleted_on_disk_is_told_by_where_it_lay() -> None:
+    steps = (stream(storage="file"), ONE, ONE, ONE, DeleteStep(2), DeleteStep(2), DeleteStep(1), DeleteStep(1))
+    *_, inside, _, before = told(*steps)
+    assert ("10043" in inside, "10057" in before) == (True, True)
+    assert "stream store EOF" in told(*steps, DeleteStep(9))[-1]
+
+
+def test_what_cannot_be_deleted_in_memory_is_told_by_its_number_alone() -> None:
+    for line in told(stream(), ONE, DeleteStep(1), DeleteStep(1), DeleteStep(9))[3:]:
+        assert "10043" in line

@@ -11,7 +11,7 @@ import attrs
 
 from sie.bus.stored_api import Stored
 from sie.domain.errors import ErrorCode
-from sie.domain.subjects import is_work_stream
+from sie.domain.subjects import is_direct, is_work_stream
 from sie.wire.converters import WireError
 from sie.wire.dead_letter import Advisory, DeadLetter, dead_letter, decode_advisory
 from sie.wire.result import WorkResult
@@ -54,21 +54,22 @@ def read_advisory(data: bytes) -> Advisory | None:
 def judge_found(advisory: Advisory, found: Stored | None) -> Verdict:
     if found is None or found.at > advisory.at:
         return Gone()
-    return Bury(dead_letter(advisory, found.subject, found.data), _answer(advisory, found.data))
+    return Bury(dead_letter(advisory, found.subject, found.data), _answer(advisory, found))
 
 
-def _answer(advisory: Advisory, work: bytes) -> Answer | None:
+def _answer(advisory: Advisory, found: Stored) -> Answer | None:
     try:
-        item = decode_work(work)
+        item = decode_work(found.data)
     except WireError:
         return None
     subject = item.reply_subject
     if len(subject.encode("utf-8", "replace")) > MAX_REPLY_SUBJECT_BYTES or not _REPLY_SUBJECT.fullmatch(subject):
         return None
-    return Answer(subject, _failure(advisory, item))
+    return Answer(subject, _failure(advisory, item, is_direct=is_direct(found.subject)))
 
 
-def _failure(advisory: Advisory, item: WorkItem) -> WorkResult:
+def _failure(advisory: Advisory, item: WorkItem, *, is_direct: bool) -> WorkResult:
+    """Where direct work was sent to its pool, too, the failure of the one does not count (§8.2)."""
     tried = advisory.deliveries
     return WorkResult(
         work_item_id=item.work_item_id,
@@ -77,4 +78,5 @@ def _failure(advisory: Advisory, item: WorkItem) -> WorkResult:
         success=False,
         error=f"no worker finished this item in {tried} deliveries; it is kept as a dead letter",
         error_code=ErrorCode.INFERENCE_ERROR,
+        origin="direct" if is_direct else None,
     )

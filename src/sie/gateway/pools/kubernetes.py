@@ -86,11 +86,19 @@ class KubernetesPools:
         pool = pool_kept(item)
         if item is None or pool is None:
             return None
-        await self.telling.written(item, known)
+        if not await self.telling.written(item, known):
+            await self._tell_newest(item)
         await self._say_lease(item, pool)
         return pool
 
-    async def _say_lease(self, item: ConfigMap, pool: Pool) -> None:
+    async def _tell_newest(self, written: ConfigMap) -> None:
+        """What the server holds is no older than what was written; of what the watch brings nobody knows that."""
+        name, newest = written.metadata.name, written
+        with trio.move_on_after(READ_S):
+            known, read = None, written
+            while known != (known := self.telling.known(name)):
+                read = await self._read(name)
+self, item: ConfigMap, pool: Pool) -> None:
         """The pool is held without it; the next renewal says it again."""
         wanted = partial(lease_beside, item, pool)
         try:

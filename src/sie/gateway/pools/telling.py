@@ -1,7 +1,7 @@
 """What has the listener heard of the cluster's pools (§16.3)? What the watch tells, and our own changes by their turn.
 
-An own change waits for the watch to bring it. Where that is late it is told beforehand, and once a watch has ended well
-the listener hears again what the mirror has of it: by then nothing older can come.
+An own change waits for the watch to bring it. Where that is late it is told beforehand, or what the server has by then,
+and once a watch has ended well the listener hears again what the mirror has of it: by then nothing older can come.
 """
 
 import logging
@@ -63,13 +63,22 @@ class Telling:
                 self._tell(item)
         self._ahead.clear()
 
-    async def written(self, item: ConfigMap, known: Version | None) -> None:
-        """`known` before it was written."""
+    async def written(self, item: ConfigMap, known: Version | None) -> bool:
+        """`known` before it was written. False, and nothing told: the watch has brought another, older or newer."""
         name, version = item.metadata.name, _version(item)
         if self.known(name) == version or await self._comes(version):
-            return
-        if self.known(name) == known:
-            self._ahead.add(name)
+            return True
+        if self.known(name) != known:
+            return False
+        self.tell_ahead(name, item)
+        return True
+
+    def tell_ahead(self, name: str, item: ConfigMap | None) -> None:
+        """What is there by now, whatever the watch has brought; None is nothing."""
+        self._ahead.add(name)
+        if item is None:
+            self._tell_gone(name)
+        else:
             self._tell(item)
 
     async def removed(self, item: ConfigMap) -> None:

@@ -117,7 +117,7 @@ def _message_delete(jetstream: JetStream, call: Call) -> Json:
     stream, seq = jetstream.stream(call.names[0]), integer(body, "seq", 0)
     if stream.remove(seq):
         return {"success": True}
-    if stream.config.storage == "memory":
+    if stream.config.storage == "memory" or 0 < stream.first_seq <= seq <= stream.last_seq:
         raise Refused(400, 10043, f"sequence {seq} not found")
     raise Refused(500, 10057, "no message found" if seq <= stream.last_seq else "stream store EOF")
 

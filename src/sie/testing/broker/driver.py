@@ -126,16 +126,21 @@ class Driver:
                 return await self._stream(step)
             case ConsumerStep():
                 return await self._consumer(step)
-            case GetStep(seq):
-                return await self._call(f"STREAM.MSG.GET.{self.prefix}", {"seq": seq})
-            case DeleteStep(seq):
-                return await self._call(f"STREAM.MSG.DELETE.{self.prefix}", {"seq": seq, "no_erase": True})
+            case GetStep() | DeleteStep():
+                return await self._one(step)
             case ListenStep(pattern, queue):
                 return await self._listen(pattern, queue)
             case OversizeStep() | SlowStep():
                 return str(await self._harm(step))
             case LapseStep() | ReconnectStep() | RestartStep():
                 return await self._let_pass(step)
+
+    async def _one(self, step: GetStep | DeleteStep) -> str:
+        match step:
+            case GetStep(seq):
+                return await self._call(f"STREAM.MSG.GET.{self.prefix}", {"seq": seq})
+            case DeleteStep(seq):
+                return await self._call(f"STREAM.MSG.DELETE.{self.prefix}", {"seq": seq, "no_erase": True})
 
     async def _harm(self, step: OversizeStep | SlowStep) -> bool:
         """Whether the connection it was done to lived."""

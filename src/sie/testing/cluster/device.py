@@ -27,11 +27,13 @@ OnLoad = Callable[[str, LoadFailure | None], None]
 
 @attrs.define(eq=False)
 class Device:
-    """It outlives its children and its worker. `on_held` is told how many batches its child has then."""
+    """It outlives its children and its worker. `on_held` is told of each batch that comes to its child: how many that
+    has then, and the texts of this one.
+    """
 
     on_batch: OnBatch
     on_load: OnLoad
-    on_held: Callable[[int], None]
+    on_held: Callable[[int, tuple[str, ...]], None]
     weather: Weather
     load_s: float = 0.2
     batch_s: float = 0.01
@@ -111,7 +113,7 @@ class _Child:
                         loads_in.send_nowait(message)
                     elif isinstance(message, EncodeBatch):
                         self.held_batches += 1
-                        self.device.on_held(self.held_batches)
+                        self.device.on_held(self.held_batches, tuple(map(text_of, message.items)))
                         batches_in.send_nowait(message)
             nursery.cancel_scope.cancel()
 

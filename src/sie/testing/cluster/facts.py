@@ -20,13 +20,17 @@ CLOSING_S = 10.0
 """In which a worker that heard that its consumer is gone closes what is open, where its connection is slow."""
 WAITING_S = 15.0
 """For as long a delta may have waited for its turn when an export began to be read."""
+POOL_STREAM = "WORK_POOL_"
 MOST_HEARD = 64
 """Heartbeats kept of each worker: a minute and more."""
 
 
 @attrs.define(eq=False)
 class WorkerFacts:
-    """`has_ensured`: the consumer was asked for since the worker last heard that it is gone."""
+    """`has_ensured`: the lane's consumer was asked for since the worker last heard that it is gone.
+
+    `pulled` names the stream of each of its pull's reply subjects; `cancels` when a cancel reached it, by request.
+    """
 
     name: str
     unix_s: Callable[[], float]
@@ -43,13 +47,17 @@ class WorkerFacts:
     is_ready: bool = False
     is_draining: bool = False
     queue_depth: int = 0
+    pulled: dict[str, str] = attrs.field(factory=dict)
+    cancels: dict[str, float] = attrs.field(factory=dict)
 
     def load_ended(self, serving_id: str, *, failed: bool) -> None:
         spell = self.failed.setdefault(serving_id, self.weather.spell(LOAD_FAILED))
         spell.begin() if failed else spell.end()
 
-    def lose_consumer(self) -> None:
-        self.leases.forfeit()
+    def lose_consumer(self, stream: str) -> None:
+        self.leases.forfeit(stream)
+        if not stream.startswith(POOL_STREAM):
+            return
         is_slow = ("Latency", 0.0) in self.weather.ages_s()
         self.has_ensured, self.ensure_due_s = False, trio.current_time() + (CLOSING_S if is_slow else 0.0)
 

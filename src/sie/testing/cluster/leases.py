@@ -8,11 +8,11 @@ from collections.abc import Iterator
 import attrs
 import trio
 
-from sie.worker.consume.source import PULL_CAPACITY
+from sie.worker.consume.source import OWN_CAPACITY, PULL_CAPACITY
 from sie.worker.core.held_work import FULL_ITEMS
 
-MOST_LEASES = FULL_ITEMS + 2 * PULL_CAPACITY
-"""Pulling stops at FULL_ITEMS; what has come by then is kept, and what the open pull still brings is given back."""
+MOST_LEASES = FULL_ITEMS + 2 * (PULL_CAPACITY + OWN_CAPACITY)
+"""Pulling stops at FULL_ITEMS; what has come by then is kept, and what the open pulls still bring is given back."""
 ACK_GRACE_S = 2.0
 """A lease that comes again while its puller is being closed is given back at the end of that."""
 SETTLING = frozenset({b"+ACK", b"+TERM"})
@@ -44,10 +44,12 @@ class Leases:
             if self.open.get(item_id) == ack_subject:
                 del self.open[item_id]
 
-    def forfeit(self) -> None:
-        """The consumer is gone, and its leases with it: no word on them is owed."""
-        self.open.clear()
-        self.unacked.clear()
+    def forfeit(self, stream: str) -> None:
+        """Its consumer is gone, and its leases with it: no word on them is owed."""
+        for item_id, ack_subject in tuple(self.open.items()):
+            if ack_subject.startswith(f"$JS.ACK.{stream}."):
+                del self.open[item_id]
+                self.unacked.pop(item_id, None)
 
     def overdue(self) -> Iterator[str]:
         """Items that were answered a while ago and are still not acknowledged."""

@@ -12,10 +12,10 @@ import trio
 from sie.bus.api import Message
 from sie.bus.pulls import PullLost, judge_pull_status
 from sie.testing.cluster.device import LoadFailure
-from sie.testing.cluster.facts import GatewayFacts, WorkerFacts, fields
+from sie.testing.cluster.facts import POOL_STREAM, GatewayFacts, WorkerFacts, fields
 from sie.testing.cluster.leases import MOST_LEASES
 from sie.testing.cluster.weather import CHILD_DIED, WORKER_AWAY, Weather
-from sie.worker.consume.source import PULL_CAPACITY
+from sie.worker.consume.source import OWN_CAPACITY, PULL_CAPACITY
 from sie.worker.core.flights import MAX_BATCHES
 
 RUN_AGAIN_S: Mapping[str, float] = {
@@ -70,19 +70,34 @@ class Ledger:
         if (held := len(worker.leases.open)) > MOST_LEASES:
             self.violate(f"{worker.name} holds {held} deliveries, which is above {MOST_LEASES}")
 
-    def on_pull(self, worker: WorkerFacts, data: bytes) -> None:
-        batch = json.loads(data)["batch"]
-        if batch > PULL_CAPACITY:
-            self.violate(f"{worker.name} asks for {batch} deliveries, which is above {PULL_CAPACITY}")
+    def on_pull(self, worker: WorkerFacts, message: Message) -> None:
+        stream = message.subject.removeprefix(PULL).partition(".")[0]
+        worker.pulled[_puller(message.reply)] = stream
+        batch = json.loads(message.data)["batch"]
+        if batch > (most := PULL_CAPACITY if stream.startswith(POOL_STREAM) else OWN_CAPACITY):
+            self.violate(f"{worker.name} asks {stream} for {batch} deliveries, which is above {most}")
 
     def on_status(self, worker: WorkerFacts, message: Message) -> None:
         """What the broker says of a worker's pull."""
         if isinstance(judge_pull_status(message.status, message.headers.get("Description", "")), PullLost):
-            worker.lose_consumer()
+            worker.lose_consumer(worker.pulled[_puller(message.subject)])
 
-    def on_held_batches(self, worker: WorkerFacts, count: int) -> None:
+    def on_cancel(self, worker: WorkerFacts, data: bytes) -> None:
+        self.count("cancels heard")
+        worker.cancels.setdefault(str(fields(data).get("request_id")), trio.current_time())
+
+    def on_held_batches(self, worker: WorkerFacts, count: int, texts: tuple[str, ...]) -> None:
+        """A batch has come to the child, which holds so many now."""
         if count > MAX_BATCHES:
             self.violate(f"{worker.name} has {count} batches with its child, which is above {MAX_BATCHES}")
+        for item in (self._by_text[text] for text in texts if text in self._by_text):
+            cancelled_s = worker.cancels.get(item.request_id, float("inf"))
+            if trio.current_time() > cancelled_s and not self._may_wait_between():
+                self.violate(f"{worker.name} runs {item.item_id}, and had heard that nobody waits for it")
+
+    def _may_wait_between(self) -> bool:
+        """A batch that is sent again, or waits for a child, was the worker's to run already."""
+        return any(kind == CHILD_DIED and over_s < RUN_AGAIN_S[CHILD_DIED] for kind, over_s in self.weather.ages_s())
 
     def on_batch(self, worker: WorkerFacts, serving_id: str, texts: tuple[str, ...]) -> None:
         self.count("batches")
@@ -163,12 +178,19 @@ class Ledger:
         item = self.items.get(item_id)
         if item is None:
             self.violate(f"{worker.name} acknowledges {item_id}, which no gateway published")
-        elif item_id not in worker.answered and worker.unix_s() < item.deadline_s:
+        elif not (
+            item_id in worker.answered or item.request_id in worker.cancels or worker.unix_s() >= item.deadline_s
+        ):
             self.violate(f"{worker.name} acknowledges {item_id} before it has published its result")
 
     def on_orderly_end(self, worker: WorkerFacts) -> None:
         for item_id in worker.leases.open:
             self.violate(f"{worker.name} ends in order and says nothing of {item_id}, which it holds")
+
+
+def _puller(reply: str) -> str:
+    """Its replies are numbered."""
+    return reply.rpartition(".")[0]
 
 
 def _item(data: bytes) -> Item:

@@ -8,6 +8,7 @@ import trio
 
 from sie.bus.api import Bus, Message, OpenBus
 from sie.bus.outbox import COMMAND_OVERHEAD_BYTES
+from sie.domain.subjects import is_work_stream
 from sie.testing.broker.face import open_broker, open_broker_bus
 from sie.testing.broker.model import Broker
 from sie.testing.broker.network import Network as Wire
@@ -98,10 +99,10 @@ class Network:
             self.unblock(process)
 
     def leftovers(self) -> Iterator[str]:
-        """A line for each stream that holds work."""
+        """A line for each stream that holds work. Dead letters stay for their day."""
         self.broker.catch_up()
         for name, stream in self.broker.jetstream.streams.items():
-            if len(stream):
+            if is_work_stream(name) and len(stream):
                 yield f"{name} holds {len(stream)} messages"
 
     def _wire(self, process: str) -> Wire:

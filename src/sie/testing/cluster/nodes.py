@@ -16,7 +16,7 @@ from sie.gateway.settings import GatewaySettings
 from sie.testing.cluster.authority import AuthorityLink
 from sie.testing.cluster.config_node import ConfigNode
 from sie.testing.cluster.device import Device, LoadFailure
-from sie.testing.cluster.facts import GatewayFacts, WorkerFacts
+from sie.testing.cluster.facts import POOL_STREAM, GatewayFacts, WorkerFacts
 from sie.testing.cluster.kube_server import KubeServer
 from sie.testing.cluster.ledger import PULL
 from sie.testing.cluster.machine import machine_of
@@ -136,8 +136,8 @@ class WorkerNode:
             if self.facts.is_ready:
                 self.away.end()
         elif subject.startswith(PULL):
-            ledger.on_pull(self.facts, message.data)
-        elif subject.startswith("$JS.API.CONSUMER."):
+            ledger.on_pull(self.facts, message)
+        elif subject.startswith("$JS.API.CONSUMER.") and f".{POOL_STREAM}" in subject:
             self.facts.has_ensured = True
 
     def _on_received(self, message: Message) -> None:
@@ -145,6 +145,8 @@ class WorkerNode:
             self._around.ledger.on_lent(self.facts, message.reply, message.headers.get("Nats-Msg-Id", ""))
         elif message.status and "-pull." in message.subject:
             self._around.ledger.on_status(self.facts, message)
+        elif message.subject.startswith("work_cancel."):
+            self._around.ledger.on_cancel(self.facts, message.data)
 
     def _on_refused(self, message: Message) -> None:
         """What was said without a connection was said."""
@@ -158,8 +160,8 @@ class WorkerNode:
         self._around.ledger.on_orderly_end(self.facts)
         self._around.count_tasks(self.process)
 
-    def _on_held(self, count: int) -> None:
-        self._around.ledger.on_held_batches(self.facts, count)
+    def _on_held(self, count: int, texts: tuple[str, ...]) -> None:
+        self._around.ledger.on_held_batches(self.facts, count, texts)
 
     def _on_batch(self, serving_id: str, texts: tuple[str, ...]) -> None:
         self._tell("runs", f"{serving_id} {' '.join(texts)}")

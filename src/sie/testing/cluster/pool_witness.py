@@ -1,5 +1,7 @@
 """Does a gateway go on telling of the pools that it knows while the API server is away for it (§16.3)?"""
 
+from collections.abc import Iterable
+
 import attrs
 import trio
 
@@ -48,14 +50,18 @@ class Witness:
         await trio.sleep(SETTLED_S)
         try:
             known = await pools_at(self.gateway)
+            await self._look(since_s, {*known, *filter(self._stays, self.before)})
             await trio.sleep(max(0.0, for_s - SETTLED_S - BEFORE_S))
-            for name in sorted({*known, *filter(self._stays, self.before)}):
-                answer = await self.gateway.server.request(Call("GET", f"{PATH}/{name}"))
-                is_same = self.gateway.process.life is self.life and self.link.away_since_s == since_s
-                if answer.status != 200 and is_same and since_s is not None:
-                    self._tell(name, answer.status)
+            await self._look(since_s, {*known, *filter(self._stays, self.before)})
         except ConnectionLost:
             return
+
+    async def _look(self, since_s: float | None, known: Iterable[str]) -> None:
+        for name in sorted(known):
+            answer = await self.gateway.server.request(Call("GET", f"{PATH}/{name}"))
+            is_same = self.gateway.process.life is self.life and self.link.away_since_s == since_s
+            if answer.status != 200 and is_same and since_s is not None:
+                self._tell(name, answer.status)
 
     def _stays(self, name: str) -> bool:
         """In the store, whether anybody could tell or not."""

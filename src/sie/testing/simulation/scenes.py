@@ -156,6 +156,13 @@ def worker_stops_under_waiting_work(down_s: float) -> Scene:
     return (ChildSlow(-1, 8.0, 20.0), *asks, Wait(0.1), ProcessStopped(-1, down_s), Wait(7.0))
 
 
+def clients_leave_waiting_work(leaves_after_s: float) -> Scene:
+    """The children are slow, and nobody waits any more for what they cannot have begun."""
+    asks = (Ask(0, SMALL, 5, clients=16),) * 2
+    leaving = Ask(0, SMALL, 5, clients=16, leaves_after_s=leaves_after_s)
+    return (ChildSlow(0, 8.0, 20.0), ChildSlow(1, 8.0, 20.0), *asks, Wait(0.1), leaving, Wait(20.0))
+
+
 def scenes() -> SearchStrategy[Scene]:
     models, gateways = st.sampled_from(MODELS), st.sampled_from((0, 0, 1))
     verbs: SearchStrategy[Verb] = st.sampled_from(("post", "post", "put", "delete"))
@@ -164,6 +171,7 @@ def scenes() -> SearchStrategy[Scene]:
     late: SearchStrategy[Fault] = st.builds(DiskLate, st.just(0), st.just(0), st.sampled_from((0.5, 8.0)))
     ways = st.sampled_from(("dies before", "dies after"))
     dies: SearchStrategy[Fault] = st.builds(ConfigDiesInCall, st.just(0), st.integers(2, 8), ways)
+    passes = st.builds(load_fails_and_passes, st.sampled_from((1, 2, 2)))
     kinds: tuple[SearchStrategy[Scene], ...] = (
         st.builds(head_is_unclear, models, lost, verbs),
         st.builds(head_is_unclear, models, late, verbs),
@@ -180,10 +188,11 @@ def scenes() -> SearchStrategy[Scene]:
         st.builds(nobody_is_heard, gateways, st.integers(10, 12)),
         st.builds(worker_falls_behind, st.integers(1, 3), st.sampled_from((SMALL, ADDED))),
         st.builds(load_fails_for_good, st.integers(1, 2)),
-        st.builds(load_fails_and_passes, st.sampled_from((1, 2, 2))),
+        *[passes] * 2,  # a worker that does not get over it shows that only at rest, if it lives until then
         st.builds(worker_comes_back_to_old_work, st.integers(1, 2), st.sampled_from((SMALL, ADDED))),
         st.builds(configuration_changes_under_waiting_work, st.integers(0, 1), st.sampled_from((SMALL, ADDED))),
         st.builds(worker_stops_under_waiting_work, st.sampled_from((0.5, 8.0))),
+        st.builds(clients_leave_waiting_work, st.sampled_from((0.5, 2.0))),
         st.builds(old_delta_again, models, gateways),
         st.builds(out_of_order, models, gateways, st.integers(2, 3)),
     )

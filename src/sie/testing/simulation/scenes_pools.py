@@ -81,7 +81,7 @@ def pool_scenes() -> SearchStrategy[Scene]:
         st.builds(ends_by_another_clock, names, gateways, st.sampled_from((2.0, 4.0))),
         st.builds(changed_at_once, names, gateways, st.integers(2, 3), st.sampled_from((0.3, 2.0))),
         st.builds(known_without_a_server, names, gateways, st.sampled_from((12.0, 45.0)), st.sampled_from((3, 600))),
-        st.builds(joined_late, names, gateways, st.integers(1, 2)),
+        *[st.builds(joined_late, names, gateways, st.integers(1, 2))] * 2,
         st.builds(renewed_by_a_clock_behind, names, gateways, st.sampled_from((2.0, 4.0))),
         st.builds(spoiled, names, gateways, st.sampled_from(get_args(Edit))),
     )

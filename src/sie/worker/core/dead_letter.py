@@ -3,8 +3,11 @@
 `consume.burial` files it before the ack, after which the broker forgets the message.
 """
 
+from collections.abc import Mapping
+
 from sie.bus.jetstream_api import ConsumerSpec, Delivery
 from sie.domain.ids import WorkerId
+from sie.domain.model import Json
 from sie.wire.dead_letter import GIVEN_UP, DeadLetter, advisory_of, dead_letter
 from sie.wire.instants import write_instant
 from sie.worker.core.flights import GivenUp
@@ -14,7 +17,7 @@ def letter_of(
     delivery: Delivery, consumer: ConsumerSpec, worker: WorkerId, given_up: GivenUp, *, now_s: float
 ) -> DeadLetter:
     """`now_s` is unix time. Of one message the id is that of the broker's own advisory: there is one letter of it."""
-    told = {
+    told: Mapping[str, Json] = {
         "type": GIVEN_UP,
         "id": f"{worker}.{delivery.stream_seq}.{delivery.deliveries}",
         "timestamp": write_instant(now_s),
