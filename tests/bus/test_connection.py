@@ -9,6 +9,7 @@ import trio
 
 from sie.bus.api import Bus, Message, MessageTooLarge, NotConnected, OutboxFull
 from sie.bus.nats import open_bus
+from sie.bus.urls import with_credentials
 from sie.testing.nats_server import NatsServer, free_port, open_nats_server
 from tests.bus.waiting import CEILING_S, settle, until
 
@@ -260,6 +261,15 @@ async def test_a_queue_group_hears_each_message_once(server: NatsServer) -> None
                     bus.publish_nowait("a.b", b"%d" % n)
                 await settle(bus)
             assert sorted(received) == [b"%d" % n for n in range(10)]
+
+
+@pytest.mark.parametrize("password", ["p@ss:w%41d/#?", "plain", "ünïcode"])
+async def test_any_password_of_the_settings_logs_in(password: str, tmp_path: Path) -> None:
+    with trio.fail_after(CEILING_S):
+        async with open_nats_server(store_dir=tmp_path, arguments=("--user", "s@e", "--pass", password)) as server:
+            url = with_credentials(server.url, "s@e", password)
+            async with open_bus(url, inbox=INBOX, name="test") as bus:
+                assert await bus.wait_session() == 1
 
 
 async def test_a_refused_password_is_logged_without_it_and_tried_again(

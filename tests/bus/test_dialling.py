@@ -1,5 +1,7 @@
 """Whom a bus dials and how long it waits between tries (§10)."""
 
+import pytest
+
 from sie.bus.dialling import BACKOFF_MAX_S, Endpoint, Tries
 
 
@@ -34,3 +36,20 @@ def test_an_endpoint_shows_no_password() -> None:
     assert endpoint.servers == ["nats://sie:secret@a:4222", "nats://b:4222"]
     assert endpoint.hosts == "a:4222,nats://b:4222"
     assert "hidden" not in repr(endpoint)
+
+
+@pytest.mark.parametrize(
+    ("url", "user", "login"),
+    [
+        ("nats://a:4222", None, (None, None)),
+        ("nats://a:4222", "me", ("me", "mine")),
+        ("nats://x:y@a:4222", "me", ("me", "mine")),
+        ("nats://x%40:y%25@a:4222", None, ("x@", "y%")),
+        ("nats://a:4222,nats://x:y@b:4222", None, ("x", "y")),
+        ("nats://token@a:4222", None, (None, None)),
+    ],
+)
+def test_who_we_are_is_told_by_settings_before_the_url(
+    url: str, user: str | None, login: tuple[str | None, str | None]
+) -> None:
+    assert Endpoint(url, "test", user, "mine" if user else None).login == login

@@ -1,5 +1,7 @@
 """Whom does a bus dial, and how long does it wait between tries (§10)? Pure; `sie.bus.nats` dials."""
 
+from urllib.parse import unquote, urlsplit
+
 import attrs
 
 BACKOFF_FIRST_S = 0.1
@@ -18,6 +20,17 @@ class Endpoint:
     @property
     def servers(self) -> list[str]:
         return self.url.split(",")
+
+    @property
+    def login(self) -> tuple[str | None, str | None]:
+        """Name and password: ours, else those that stand in the URL, where they are percent-encoded. A token, which
+        stands there alone, is the client's own to read.
+        """
+        if self.user is not None:
+            return self.user, self.password
+        found = (urlsplit(server) for server in self.servers)
+        named = next((parts for parts in found if parts.password is not None), None)
+        return (None, None) if named is None else (unquote(named.username or ""), unquote(named.password or ""))
 
     @property
     def hosts(self) -> str:

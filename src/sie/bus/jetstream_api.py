@@ -4,6 +4,7 @@ Field names and units (durations in nanoseconds) are nats-server's, 2.15. Keys w
 """
 
 import json
+import re
 from collections.abc import Mapping
 from typing import Literal
 
@@ -27,6 +28,8 @@ NOT_FOUND = frozenset({STREAM_NOT_FOUND, CONSUMER_NOT_FOUND})
 ALREADY_THERE = frozenset({STREAM_NAME_IN_USE, CONSUMER_ALREADY_EXISTS})
 
 NO_RESPONDERS = "503"
+_USUAL_ACK = re.compile(rb'\{"stream":"([A-Za-z0-9_-]+)", ?"seq":([0-9]{1,18})\}')
+"""As the server writes it; any other is read as JSON."""
 
 
 class ApiError(BusError):
@@ -175,6 +178,9 @@ def answer_config(answer: Json) -> Json:
 
 def decode_pub_ack(message: Message) -> PubAck | PubRefused:
     """The answer to a publish with a reply subject."""
+    usual = _USUAL_ACK.fullmatch(message.data)
+    if usual is not None and not message.headers:
+        return PubAck(usual[1].decode(), int(usual[2]))
     if message.status == NO_RESPONDERS:
         return PubRefused("no_stream", description="no stream takes the subject")
     body = _load(message.data)

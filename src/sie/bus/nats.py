@@ -6,16 +6,17 @@ its last: nothing of it (unsent messages, pull requests) reaches the next one, w
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager, suppress
+from functools import partial
 from typing import NoReturn
 
 import attrs
 import trio
 from nats.aio.client import Client
-from nats.aio.msg import Msg
 from nats.aio.subscription import Subscription as Made
 from nats.aio.transport import TcpTransport
+from nats.errors import ConnectionClosedError
 from nats.errors import Error as NatsError
 from nats.errors import UnexpectedEOF
 from trio_asyncio import TrioEventLoop, aio_as_trio, open_loop
@@ -61,6 +62,32 @@ def open_bus(
 
 
 class _Client(Client):
+    """nats-py without what stands between a connection and our synchronous handlers: a queue and a task for each
+    subscription, and a look at the flusher for each message that is sent.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.receivers: dict[int, Callable[[Message], None]] = {}
+
+    async def _process_msg(self, sid: int, subject: bytes, reply: bytes, data: bytes, headers: bytes) -> None:
+        receive = self.receivers.get(sid)
+        if receive is None:
+            await super()._process_msg(sid, subject, reply, data, headers)
+            return
+        told = (await self._process_headers(headers)) or NO_HEADERS if headers else NO_HEADERS
+        receive(Message(subject.decode(), data, reply.decode() if reply else "", told))
+
+    async def put(self, command: Publish) -> None:
+        """Into what the next `kick` sends."""
+        if self.is_closed:
+            raise ConnectionClosedError
+        await self._send_command(command.encoded())
+
+    async def kick(self) -> None:
+        if self._flush_queue is not None and self._flush_queue.empty():
+            await self._flush_pending()
+
     async def _process_pong(self) -> None:
         """nats-py stops reading for good at the answer to a flush whose caller has given up; here it counts as any."""
         if self._pongs and self._pongs[0].done():
@@ -75,7 +102,7 @@ class _Session:
     front: BusFront
     loop: TrioEventLoop
     outbox_max_bytes: int
-    client: Client = attrs.field(factory=_Client, init=False)
+    client: _Client = attrs.field(factory=_Client, init=False)
     filled: asyncio.Event = attrs.field(factory=asyncio.Event, init=False)
     outbox: Outbox = attrs.field(init=False)
     number: int = attrs.field(default=0, init=False)
@@ -130,11 +157,12 @@ class _Session:
 
     async def _connect(self, endpoint: Endpoint) -> None:
         """Every server once or twice, then the error: waiting between tries is the dialler's."""
+        user, password = endpoint.login
         await self.client.connect(
             servers=endpoint.servers,
             name=endpoint.name,
-            user=endpoint.user,
-            password=endpoint.password,
+            user=user,
+            password=password,
             allow_reconnect=False,
             max_reconnect_attempts=1,
             reconnect_time_wait=0,
@@ -153,11 +181,12 @@ class _Session:
             while (command := self.outbox.take()) is not None:
                 await self._send(command)
                 _stop_if_cancelled()
+            await self.client.kick()
 
     async def _send(self, command: Command) -> None:
         match command:
-            case Publish(subject, data, reply, headers):
-                await self.client.publish(subject, data, reply, dict(headers) if headers else None)
+            case Publish():
+                await self.client.put(command)
             case Subscribe(number):
                 await self._make(number)
 
@@ -165,14 +194,12 @@ class _Session:
         subscription = self.front.subscriptions.get(number)
         if subscription is None:  # left again before its turn came
             return
-        # No limits of nats-py's own (0): handlers run at once, so nothing piles up, and its limits drop messages.
+        # The command leaves when another task runs, so that no message comes before its receiver.
         self.made[number] = await self.client.subscribe(
             subscription.pattern,
             queue=subscription.queue,
-            cb=self._callback(subscription),
-            pending_msgs_limit=0,
-            pending_bytes_limit=0,
         )
+        self.client.receivers[self.made[number]._id] = partial(self.front.deliver, subscription)
         if number not in self.front.subscriptions:
             await self._unmake(number)
 
@@ -182,12 +209,7 @@ class _Session:
         if made is not None:
             with suppress(NatsError, OSError):  # the connection broke: the broker forgets the subscription with it
                 await made.drain()  # type: ignore[no-untyped-call]  # one of nats-py's few without annotations
-
-    def _callback(self, subscription: Subscription) -> Callable[[Msg], Awaitable[None]]:
-        async def on_msg(msg: Msg) -> None:
-            self.front.deliver(subscription, Message(msg.subject, msg.data, msg.reply, msg.headers or NO_HEADERS))
-
-        return on_msg
+            self.client.receivers.pop(made._id, None)
 
     async def _on_closed(self) -> None:
         self.outbox.close()

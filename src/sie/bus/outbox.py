@@ -25,6 +25,15 @@ class Publish:
     headers: Mapping[str, str]
     size_bytes: int
 
+    def encoded(self) -> bytes:
+        """As NATS has it on the wire: PUB, or HPUB where there are headers."""
+        if not self.headers:
+            return b"".join((f"PUB {self.subject} {self.reply} {len(self.data)}\r\n".encode(), self.data, b"\r\n"))
+        lines = [f"{name}: {value.strip()}\r\n" for name, value in self.headers.items()]
+        block = f"NATS/1.0\r\n{''.join(lines)}\r\n".encode()
+        sizes = f"{len(block)} {len(block) + len(self.data)}"
+        return b"".join((f"HPUB {self.subject} {self.reply} {sizes}\r\n".encode(), block, self.data, b"\r\n"))
+
 
 @attrs.frozen
 class Subscribe:
