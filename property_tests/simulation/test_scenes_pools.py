@@ -21,6 +21,7 @@ SCENES: tuple[tuple[str, Scene], ...] = (
     ("revives", scenes_pools.deleted_elsewhere("acme", 0)),
     ("no skew", scenes_pools.ends_by_another_clock("c-", 0, 4.0)),
     ("pool over", scenes_pools.changed_at_once("acme", 0, 3, 2.0)),
+    ("deleted anyway", scenes_pools.known_without_a_server("acme", 0, 12.0, 600)),
     ("server away", scenes_pools.known_without_a_server("acme", 0, 12.0, 600)),
     ("first come", scenes_pools.joined_late("acme", 0, 2)),
     ("time falls", scenes_pools.renewed_by_a_clock_behind("acme", 0, 4.0)),

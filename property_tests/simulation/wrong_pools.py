@@ -149,8 +149,9 @@ def takes_the_time_given(self: Pool, now_s: float) -> Pool:
     return attrs.evolve(self, renewed_s=now_s)
 
 
-async def waits_for_the_watch(self: Telling, item: ConfigMap, known: Version | None) -> None:
+async def waits_for_the_watch(self: Telling, item: ConfigMap, known: Version | None) -> bool:
     del self, item, known
+    return True
 
 
 def never_over(self: PoolView, now_s: float) -> tuple[Pool, ...]:

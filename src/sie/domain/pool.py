@@ -6,6 +6,7 @@ queues up. Names and tokens are lower case from here on, whatever case they came
 
 import re
 from collections.abc import Iterable, Mapping
+from functools import lru_cache
 from typing import Literal, NewType
 
 import attrs
@@ -57,7 +58,7 @@ class PoolSpec:
     @property
     def profiles(self) -> tuple[MachineProfile, ...]:
         """Those that it names, sorted."""
-        return tuple(sorted({*self.gpus, *self.gpu_caps}))
+        return tuple(sorted({*self.gpus, *self.gpu_caps})) if self.gpus or self.gpu_caps else ()
 
     @property
     def ttl_s(self) -> int:
@@ -146,6 +147,7 @@ def pool_spec(
     )
 
 
+@lru_cache(1024)
 def protected_spec(name: PoolName) -> PoolSpec:
     """The pool that a physical queue pool has of itself: all of its workers, and no requirement (§16.3)."""
     return PoolSpec(name, queue_pool=name)

@@ -25,6 +25,8 @@ def request_format(headers: Mapping[str, str]) -> Format:
 
 def reply_format(headers: Mapping[str, str]) -> Format:
     """An explicit Accept wins; none, or one that takes anything, mirrors the request's Content-Type."""
+    if headers.get("accept", "*/*") == "*/*":
+        return request_format(headers)
     named = [part.partition(";")[0].strip().lower() for part in headers.get("accept", "").split(",")]
     if any(name in _MSGPACK_NAMES for name in named):
         return "msgpack"

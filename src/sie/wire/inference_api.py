@@ -98,6 +98,9 @@ class TooManyItems(WireError):
 def read_encode_request(value: object, *, is_json: bool = False) -> EncodeRequest:
     """Raises WireError, naming the field; TooManyItems."""
     _check_count(value, MAX_ITEMS)
+    plain = _plain_items(value)
+    if plain is not None:
+        return EncodeRequest(items=checked_items(plain, "items", is_json=is_json))
     body = structure(TOLERANT, value, _EncodeBody)
     params = body.params or _EncodeParams()
     return EncodeRequest(
@@ -147,6 +150,14 @@ def _check_count(value: object, most: int) -> None:
     items = value.get("items") if isinstance(value, Mapping) else None
     if isinstance(items, list | tuple) and len(items) > most:
         raise TooManyItems.at("items", message=f"must hold at most {most} items, not {len(items)}")
+
+
+def _plain_items(value: object) -> list[object] | None:
+    """Of a body that has items and no parameters: it needs no converter."""
+    if type(value) is not dict or value.get("params") is not None:
+        return None
+    items = value.get("items")
+    return items if type(items) is list else None
 
 
 def _is_query(params: _EncodeParams) -> bool:

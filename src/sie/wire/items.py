@@ -24,6 +24,8 @@ def checked_item(value: object, loc: Loc, *, is_json: bool) -> Item:
     if not isinstance(value, Mapping):
         raise WireError.at(*loc, message=f"must be a map, not {kind_of(value)}")
     item: Item = value
+    if _is_plain_text(value):
+        return item
     if all(item.get(part) is None for part in CONTENT):
         raise WireError.at(*loc, "text", message=f"is required, or one of {', '.join(CONTENT[1:])}")
     _check_text(item.get("text"), (*loc, "text"))
@@ -34,7 +36,15 @@ def checked_item(value: object, loc: Loc, *, is_json: bool) -> Item:
 
 
 def checked_items(values: Sequence[object], name: str, *, is_json: bool) -> tuple[Item, ...]:
-    return tuple(checked_item(value, (name, index), is_json=is_json) for index, value in enumerate(values))
+    return tuple([checked_item(value, (name, index), is_json=is_json) for index, value in enumerate(values)])
+
+
+def _is_plain_text(item: Item) -> bool:
+    """It has a short text and nothing else that is looked at, so that there is nothing to find fault with."""
+    text = item.get("text")
+    if not isinstance(text, str) or not text.isascii() or len(text) > MAX_TEXT_BYTES:
+        return False
+    return len(item) == 1 or (len(item) == 2 and isinstance(item.get("id", False), str | None))
 
 
 def _check_text(text: object, loc: Loc) -> None:

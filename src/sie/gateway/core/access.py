@@ -51,8 +51,10 @@ def kind_of(method: str, path: str) -> Kind:
 
 def judge_access(access: Access, method: str, path: str, headers: Mapping[str, str]) -> Denied | None:
     """None: go ahead. `headers` has lower-case names. Without tokens nobody comes in where some are asked for."""
+    if not access.is_enforced:
+        return None
     kind = kind_of(method, path)
-    if not access.is_enforced or kind == "probe" or (kind == "operational" and access.exempts_operational):
+    if kind == "probe" or (kind == "operational" and access.exempts_operational):
         return None
     if not any(access.tokens):
         return Denied(ErrorCode.INTERNAL_ERROR, "SIE_AUTH_MODE asks for tokens, and SIE_AUTH_TOKENS is not set")

@@ -4,8 +4,8 @@ A lane's decision is always made and counted; it refuses only where that is swit
 """
 
 from collections import Counter
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
+from types import TracebackType
 from typing import Literal
 
 import attrs
@@ -55,15 +55,28 @@ class Lanes:
             return Overload(f"{words} its limit of {limits.lane_items}")
         return None
 
-    @contextmanager
-    def holding(self, lane: Lane, items: int) -> Iterator[None]:
-        self._items[lane] += items
-        try:
-            yield
-        finally:
-            self._items[lane] -= items
-            if not self._items[lane]:
-                del self._items[lane]
+    def holding(self, lane: Lane, items: int) -> AbstractContextManager[None]:
+        """As long as the block lasts."""
+        return _Holding(self._items, lane, items)
 
     def in_flight(self, lane: Lane) -> int:
         return self._items.get(lane, 0)
+
+
+@attrs.frozen
+class _Holding:
+    """Every request has one, and a generator would cost several times as much."""
+
+    held: Counter[Lane]
+    lane: Lane
+    items: int
+
+    def __enter__(self) -> None:
+        self.held[self.lane] += self.items
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.held[self.lane] -= self.items
+        if not self.held[self.lane]:
+            del self.held[self.lane]

@@ -76,17 +76,24 @@ class Demand:
     @contextmanager
     def handing_over(self, lane: Lane) -> Iterator[None]:
         """A request's work is on its way to the lane: until that ends, whatever comes of it, the lane is wanted."""
-        folded = folded_lane(lane)
-        is_known = folded in self._until_s
-        if is_known:
-            self._handoffs[folded] += 1
+        self.begin_handover(lane)
         try:
             yield
         finally:
-            if is_known:
-                self._handoffs[folded] -= 1
-                if not self._handoffs[folded]:
-                    del self._handoffs[folded]
+            self.end_handover(lane)
+
+    def begin_handover(self, lane: Lane) -> None:
+        folded = folded_lane(lane)
+        if folded in self._until_s:
+            self._handoffs[folded] += 1
+
+    def end_handover(self, lane: Lane) -> None:
+        """Once for each that began."""
+        folded = folded_lane(lane)
+        if folded in self._until_s:
+            self._handoffs[folded] -= 1
+            if not self._handoffs[folded]:
+                del self._handoffs[folded]
 
     def pending(self, now_s: float) -> Mapping[Lane, bool]:
         """Of every lane that was deployed, so that one which is over is told as such."""

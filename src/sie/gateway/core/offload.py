@@ -68,8 +68,11 @@ def plan_message(item: WorkItem, room: Room) -> Plan:
     Raises WireError for an item that has no msgpack form.
     """
     whole = encode_work(item)
-    if len(whole) <= room.inline_bytes:
-        return Inline(whole)
+    return Inline(whole) if len(whole) <= room.inline_bytes else plan_large(item, whole, room)
+
+
+def plan_large(item: WorkItem, whole: bytes, room: Room) -> Plan:
+    """As `plan_message`, of an item whose message is over the threshold."""
     offload = _offload(item, whole, room) if room.has_store else None
     if offload is not None:
         return offload

@@ -143,7 +143,7 @@ def _place(facts: Facts, spec: PoolSpec, asked: Asked, target: Target, request: 
         if target.config_hash == "" and asked.profile is not None:
             return Routed(target, spec.name, Lane(spec.queue_pool, asked.profile, target.bundle))
         return Provisioning(spec, target.bundle, asked.profile)
-    lane = candidates[_draw(request) % len(candidates)].lane
+    lane = candidates[_draw(request) % len(candidates) if len(candidates) > 1 else 0].lane
     held = [worker for worker in candidates if worker.lane == lane] if _is_capped(spec, lane) else ()
     return Routed(target, spec.name, lane, _heaviest(held, request) if held else None)
 

@@ -1,5 +1,7 @@
 """From a request and its route to the work items that go on the bus (§16.2, wire-facts 2.2). Pure."""
 
+from collections.abc import Sequence
+from functools import partial
 from typing import assert_never
 
 import attrs
@@ -8,6 +10,7 @@ from sie.domain.ids import RequestId, RouterId
 from sie.domain.subjects import result_subject
 from sie.gateway.core.routing import Routed
 from sie.wire.inference_api import EncodeRequest, ExtractRequest, InferenceRequest, ScoreRequest
+from sie.wire.items import Item
 from sie.wire.work import WorkItem
 
 
@@ -41,25 +44,21 @@ def work_item_id(request: RequestId, index: int) -> str:
 
 
 def _plan_encode(ticket: Ticket, routed: Routed, request: EncodeRequest) -> tuple[WorkItem, ...]:
-    common = _common(ticket, routed, len(request.items))
-    return tuple(
-        attrs.evolve(
-            common,
-            work_item_id=work_item_id(ticket.request, index),
-            item_index=index,
-            item=item,
-            output_types=request.output_types,
-            instruction=request.instruction,
-            is_query=request.is_query,
-            options=request.options,
-        )
-        for index, item in enumerate(request.items)
+    make = partial(
+        _common(ticket, routed, len(request.items)),
+        operation="encode",
+        output_types=request.output_types,
+        instruction=request.instruction,
+        is_query=request.is_query,
+        options=request.options,
     )
+    return _each(make, ticket.request, request.items)
 
 
 def _plan_score(ticket: Ticket, routed: Routed, request: ScoreRequest) -> WorkItem:
-    return attrs.evolve(
-        _common(ticket, routed, 1),
+    return _common(ticket, routed, 1)(
+        work_item_id=work_item_id(ticket.request, 0),
+        item_index=0,
         operation="score",
         query_item=request.query,
         score_items=request.items,
@@ -69,7 +68,7 @@ def _plan_score(ticket: Ticket, routed: Routed, request: ScoreRequest) -> WorkIt
 
 
 def _plan_extract(ticket: Ticket, routed: Routed, request: ExtractRequest) -> tuple[WorkItem, ...]:
-    common = attrs.evolve(
+    make = partial(
         _common(ticket, routed, len(request.items)),
         operation="extract",
         labels=request.labels,
@@ -77,20 +76,24 @@ def _plan_extract(ticket: Ticket, routed: Routed, request: ExtractRequest) -> tu
         instruction=request.instruction,
         options=request.options,
     )
+    return _each(make, ticket.request, request.items)
+
+
+def _each(make: "partial[WorkItem]", request: RequestId, items: Sequence[Item]) -> tuple[WorkItem, ...]:
     return tuple(
-        attrs.evolve(common, work_item_id=work_item_id(ticket.request, index), item_index=index, item=item)
-        for index, item in enumerate(request.items)
+        [
+            make(work_item_id=work_item_id(request, index), item_index=index, item=item)
+            for index, item in enumerate(items)
+        ]
     )
 
 
-def _common(ticket: Ticket, routed: Routed, total: int) -> WorkItem:
-    """What all items of the request share, as the first of them."""
-    return WorkItem(
-        work_item_id=work_item_id(ticket.request, 0),
+def _common(ticket: Ticket, routed: Routed, total: int) -> "partial[WorkItem]":
+    """What all items of the request share."""
+    return partial(
+        WorkItem,
         request_id=ticket.request,
-        item_index=0,
         total_items=total,
-        operation="encode",
         model_id=routed.target.model,
         profile_id=routed.target.profile,
         pool_name=routed.lane.pool,

@@ -1,6 +1,6 @@
 """The parts of dispatch put together around one bus (§2)."""
 
-from functools import partial
+from functools import lru_cache, partial
 
 import attrs
 
@@ -22,6 +22,10 @@ from sie.gateway.dispatch.payloads import Payloads
 from sie.gateway.dispatch.pending import Pending
 from sie.gateway.dispatch.publisher import Publisher
 from sie.gateway.dispatch.streams import Streams
+
+
+POOLS = 1024
+"""Queue pools whose streams are remembered."""
 
 
 @attrs.frozen
@@ -50,7 +54,7 @@ def assemble(
 ) -> Dispatcher:
     streams, cancels = Streams(bus), Cancels(bus, router)
     handoff = Handoff(Publisher(bus, streams), demand)
-    pool_stream = partial(_pool_stream, stored)
+    pool_stream = lru_cache(POOLS)(partial(_pool_stream, stored))
     return Dispatcher(
         pending=pending,
         handoff=handoff,

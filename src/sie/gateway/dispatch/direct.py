@@ -19,9 +19,10 @@ from sie.gateway.core.collect import GaveUp
 from sie.gateway.core.resending import unseen_items
 from sie.gateway.dispatch.acks import Acks, listening_to_each
 from sie.gateway.dispatch.cancels import Cancels
-from sie.gateway.dispatch.handoff import Handoff, Sent
+from sie.gateway.dispatch.handoff import Handoff, Work
 from sie.gateway.dispatch.pending import Waiting
 from sie.gateway.dispatch.publisher import Parcel
+from sie.web.routes import never_left
 
 log = logging.getLogger(__name__)
 
@@ -50,39 +51,38 @@ class Direct:
     stream_of: Callable[[PoolName], StreamSpec]
     worker_stream_of: Callable[[Lane, WorkerId], StreamSpec]
 
-    async def carry(self, job: Job, waiting: Waiting, sent: Sent) -> GaveUp | None:
+    async def carry(self, job: Job, waiting: Waiting) -> GaveUp | None:
         """The problem, where neither the worker's queue nor its pool's has all of it for certain."""
         acks = Acks(len(job.to_worker))
         waiting.watch(acks)
         publisher, demand = self.handoff.publisher, self.handoff.demand
         with demand.handing_over(job.lane), listening_to_each(publisher.bus, acks) as replies:
-            problem = await self._send(job, acks, waiting, replies, sent)
-            if waiting.over.is_set():
+            problem = await self._send(job, acks, waiting, replies)
+            if waiting.is_over:
                 return None
             missing = waiting.collector.missing()
             unseen = missing if problem else unseen_items(missing, acks.seqs, delivered=await self._delivered(job))
-            if not unseen or waiting.over.is_set():
+            if not unseen or waiting.is_over:
                 return None
-            resent = await self._resend(job, unseen, waiting, sent)
+            resent = await self._resend(job, unseen, waiting)
             is_stored = acks.stored == acks.expected
             return resent if not is_stored else None
 
-    async def _send(self, job: Job, acks: Acks, waiting: Waiting, replies: Sequence[str], sent: Sent) -> GaveUp | None:
+    async def _send(self, job: Job, acks: Acks, waiting: Waiting, replies: Sequence[str]) -> GaveUp | None:
         """Returns when the fallback is due: at once where the worker's queue does not take it."""
         stream = self.worker_stream_of(job.lane, job.worker)
         try:
             await self.handoff.publisher.submit(stream, job.to_worker, replies)
         except BusError as error:
             return self.handoff.failed(job.lane, GaveUp(ErrorCode.QUEUE_UNAVAILABLE, str(error)))
-        sent()
+        waiting.sent()
         due_s = trio.current_time() + FALLBACK_S
         settled = await acks.settled_within(FALLBACK_S)
         if settled == "late":
             return None
         problem = self.handoff.judged(job.lane, stream, acks, settled)
         if problem is None and settled == "stored":
-            with trio.move_on_at(due_s):
-                await waiting.over.wait()
+            await waiting.until_over(due_s, never_left)
         return problem
 
     async def _delivered(self, job: Job) -> int | None:
@@ -97,10 +97,10 @@ class Direct:
         place = delivered.get("stream_seq") if isinstance(delivered, Mapping) else None
         return place if isinstance(place, int) else None
 
-    async def _resend(self, job: Job, indexes: Sequence[int], waiting: Waiting, sent: Sent) -> GaveUp | None:
+    async def _resend(self, job: Job, indexes: Sequence[int], waiting: Waiting) -> GaveUp | None:
         parcels = [job.to_pool[index] for index in indexes]
-        problem = await self.handoff.give(job.lane, self.stream_of(job.lane.pool), parcels, waiting, sent)
-        if problem is None and not waiting.over.is_set():
+        problem = await self.handoff.give(Work(job.lane, self.stream_of(job.lane.pool), parcels), waiting)
+        if problem is None and not waiting.is_over:
             for index in indexes:
                 waiting.collector.resent(index)
             self.cancels.withdraw(job.request, job.worker, indexes)

@@ -16,17 +16,17 @@ from sie.domain.ids import ModelId, PoolName, RequestId, WorkerId
 from sie.domain.lane import Lane
 from sie.domain.subjects import direct_subject
 from sie.gateway.core.admission import Lanes
-from sie.gateway.core.collect import Ending
 from sie.gateway.core.offload import Refused
 from sie.gateway.core.outcome import Failed, Outcome, decide_outcome
 from sie.gateway.core.routing import Routed
 from sie.gateway.dispatch.cancels import Cancels, Reason
 from sie.gateway.dispatch.direct import Direct, Job
 from sie.gateway.dispatch.gauges import Gauges
-from sie.gateway.dispatch.handoff import Handoff
+from sie.gateway.dispatch.handoff import Handoff, Work
 from sie.gateway.dispatch.parcels import Parcels
 from sie.gateway.dispatch.pending import Pending, Waiting
 from sie.gateway.dispatch.publisher import Parcel
+from sie.web.routes import UntilLeft
 from sie.wire.work import WorkItem
 
 
@@ -53,7 +53,10 @@ class Dispatcher:
     stream_of: Callable[[PoolName], StreamSpec]
     timeout_s: float
 
-    async def run(self, request: RequestId, routed: Routed, items: Sequence[WorkItem]) -> Ended:
+    async def run(
+        self, request: RequestId, routed: Routed, items: Sequence[WorkItem], until_left: UntilLeft
+    ) -> Ended:
+        """Raises ClientLeft."""
         refused = await self._refused(routed.lane, len(items))
         if refused is not None:
             return Ended(refused)
@@ -61,7 +64,7 @@ class Dispatcher:
             if isinstance(packed, Refused):
                 return Ended(Failed(packed.code, packed.message))
             with self.lanes.holding(routed.lane, len(items)), self.pending.open(request, len(items)) as waiting:
-                return await self._deliver(request, routed, packed, waiting)
+                return await self._deliver(routed, packed, waiting, until_left)
 
     def deadline_s(self, began_s: float) -> float:
         return began_s + self.timeout_s
@@ -84,53 +87,39 @@ class Dispatcher:
             return Failed(ErrorCode.PROVISIONING, f"nobody takes work of lane {lane} yet")
         return None
 
-    async def _deliver(self, request: RequestId, routed: Routed, parcels: Sequence[Parcel], waiting: Waiting) -> Ended:
+    async def _deliver(
+        self, routed: Routed, parcels: Sequence[Parcel], waiting: Waiting, until_left: UntilLeft
+    ) -> Ended:
         began_s, reason = trio.current_time(), Reason.ABANDONED
-        clock = _Clock()
         try:
-            ending = await self._ending(request, routed, parcels, waiting, clock)
+            await self._carry(routed, parcels, waiting, self.deadline_s(began_s), until_left)
+            ending = waiting.collector.ending
             reason = Reason.TIMEOUT if ending is None else Reason.TRANSPORT
         finally:
             if not waiting.is_answered:
-                self.cancels.abandon(request, reason)
-        sent_s = trio.current_time() if clock.sent_s is None else clock.sent_s
-        outcome = decide_outcome(ending, missing=len(waiting.collector.missing()), timeout_s=self.timeout_s)
-        return Ended(outcome, sent_s - began_s, trio.current_time() - sent_s)
+                self.cancels.abandon(RequestId(waiting.collector.request_id), reason)
+        now_s = trio.current_time()
+        sent_s = now_s if waiting.sent_s is None else waiting.sent_s
+        missing = len(waiting.collector.missing()) if ending is None else 0
+        outcome = decide_outcome(ending, missing=missing, timeout_s=self.timeout_s)
+        return Ended(outcome, sent_s - began_s, now_s - sent_s)
 
-    async def _ending(
-        self,
-        request: RequestId,
-        routed: Routed,
-        parcels: Sequence[Parcel],
-        waiting: Waiting,
-        clock: "_Clock",
-    ) -> Ending | None:
-        """None where the time ran out first."""
-        with trio.move_on_at(self.deadline_s(trio.current_time())):
-            if routed.direct is None:
-                stream = self.stream_of(routed.lane.pool)
-                problem = await self.handoff.give(routed.lane, stream, parcels, waiting, clock.sent)
-            else:
-                job = _job(request, routed, routed.direct, parcels)
-                problem = await self.direct.carry(job, waiting, clock.sent)
+    async def _carry(
+        self, routed: Routed, parcels: Sequence[Parcel], waiting: Waiting, deadline_s: float, until_left: UntilLeft
+    ) -> None:
+        """Returns when the request is over, or its time has run out."""
+        if routed.direct is None:
+            work = Work(routed.lane, self.stream_of(routed.lane.pool), parcels)
+            await self.handoff.carry(work, waiting, deadline_s, until_left)
+            return
+        with trio.move_on_at(deadline_s):
+            problem = await self.direct.carry(_job(waiting, routed, routed.direct, parcels), waiting)
             if problem is not None:
                 waiting.give_up(problem.code, problem.message)
-            await waiting.over.wait()
-        return waiting.collector.ending
+        await waiting.until_over(deadline_s, until_left)
 
 
-@attrs.define(eq=False)
-class _Clock:
-    """When the request's work was handed to the connection, if it was."""
-
-    sent_s: float | None = None
-
-    def sent(self) -> None:
-        if self.sent_s is None:
-            self.sent_s = trio.current_time()
-
-
-def _job(request: RequestId, routed: Routed, worker: WorkerId, parcels: Sequence[Parcel]) -> Job:
+def _job(waiting: Waiting, routed: Routed, worker: WorkerId, parcels: Sequence[Parcel]) -> Job:
     subject = direct_subject(routed.lane, ModelId(routed.target.model), worker)
     to_worker = tuple(attrs.evolve(parcel, subject=subject) for parcel in parcels)
-    return Job(request, routed.lane, worker, parcels, to_worker)
+    return Job(RequestId(waiting.collector.request_id), routed.lane, worker, parcels, to_worker)

@@ -1,6 +1,6 @@
 """Work goes over to the broker for good (§8.2): sent, and acknowledged in time. That alone meets a lane's demand."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 import attrs
 import trio
@@ -14,8 +14,7 @@ from sie.gateway.core.demand import Demand
 from sie.gateway.dispatch.acks import ACK_DEADLINE_S, Acks, Settled, listening
 from sie.gateway.dispatch.pending import Waiting
 from sie.gateway.dispatch.publisher import Parcel, Publisher
-
-Sent = Callable[[], None]
+from sie.web.routes import UntilLeft
 
 
 @attrs.define(eq=False)
@@ -28,24 +27,67 @@ class Counts:
 
 
 @attrs.frozen
+class Work:
+    """What goes to a pool's queue."""
+
+    lane: Lane
+    stream: StreamSpec
+    parcels: Sequence[Parcel]
+
+
+@attrs.frozen
 class Handoff:
     publisher: Publisher
     demand: Demand
     counts: Counts = attrs.field(factory=Counts)
 
-    async def give(
-        self, lane: Lane, stream: StreamSpec, parcels: Sequence[Parcel], waiting: Waiting, sent: Sent
-    ) -> GaveUp | None:
-        """`sent` is called once all is with the connection. The problem, where not all of it is stored for certain."""
-        acks = Acks(len(parcels))
+    async def carry(self, work: "Work", waiting: Waiting, deadline_s: float, until_left: UntilLeft) -> None:
+        """All of a request to its pool's queue. Returns when the request is over, or at its deadline. Raises ClientLeft.
+
+        One wait for acks and results: what follows from an ack is done as it comes.
+        """
+        acks = Acks(len(work.parcels))
+        handover = _Handover(self, work, acks, waiting)
+        acks.when_settled = handover.settled
         waiting.watch(acks)
-        with self.demand.handing_over(lane), listening(self.publisher.bus, acks) as reply:
+        self.demand.begin_handover(work.lane)
+        try:
+            with listening(self.publisher.bus, acks) as reply:
+                if not await self._is_sent(work, waiting, reply, deadline_s):
+                    return
+                acks_until_s = trio.current_time() + ACK_DEADLINE_S
+                await waiting.until_over(min(acks_until_s, deadline_s), until_left)
+                if acks_until_s < deadline_s and not acks.is_settled:
+                    handover.settled()
+                await waiting.until_over(deadline_s, until_left)
+        finally:
+            handover.end()
+
+    async def _is_sent(self, work: "Work", waiting: Waiting, reply: str, deadline_s: float) -> bool:
+        try:
+            if not self.publisher.submit_nowait(work.stream, work.parcels, reply):
+                with trio.move_on_at(deadline_s) as in_time:
+                    await self.publisher.submit(work.stream, work.parcels, (reply,))
+                if in_time.cancelled_caught:
+                    return False
+            waiting.sent()
+        except BusError as error:
+            problem = self.failed(work.lane, _unavailable(str(error) or type(error).__name__))
+            waiting.give_up(problem.code, problem.message)
+            return False
+        return True
+
+    async def give(self, work: "Work", waiting: Waiting) -> GaveUp | None:
+        """Some of a request, once more. The problem, where not all of it is stored for certain."""
+        acks = Acks(len(work.parcels))
+        waiting.watch(acks)
+        with self.demand.handing_over(work.lane), listening(self.publisher.bus, acks) as reply:
             try:
-                await self.publisher.submit(stream, parcels, (reply,))
-                sent()
+                await self.publisher.submit(work.stream, work.parcels, (reply,))
+                waiting.sent()
             except BusError as error:
-                return self.failed(lane, _unavailable(str(error) or type(error).__name__))
-            return self.judged(lane, stream, acks, await acks.settled_within(ACK_DEADLINE_S))
+                return self.failed(work.lane, _unavailable(str(error) or type(error).__name__))
+            return self.judged(work.lane, work.stream, acks, await acks.settled_within(ACK_DEADLINE_S))
 
     def judged(self, lane: Lane, stream: StreamSpec, acks: Acks, settled: Settled) -> GaveUp | None:
         if settled in ("stored", "over"):
@@ -68,6 +110,30 @@ class Handoff:
             self.publisher.streams.forget(stream.name)
         code = ErrorCode.QUEUE_FULL if refused.reason == "stream_full" else ErrorCode.QUEUE_UNAVAILABLE
         return GaveUp(code, f"the broker did not take the work: {refused.description or refused.reason}")
+
+
+@attrs.define(eq=False)
+class _Handover:
+    """A request's work on its way to its pool's queue, which makes its lane a wanted one."""
+
+    handoff: Handoff
+    work: Work
+    acks: Acks
+    waiting: Waiting
+    is_under_way: bool = True
+
+    def settled(self) -> None:
+        work = self.work
+        problem = self.handoff.judged(work.lane, work.stream, self.acks, self.acks.settled)
+        self.end()
+        if problem is not None:
+            self.waiting.give_up(problem.code, problem.message)
+
+    def end(self) -> None:
+        self.acks.when_settled = None
+        if self.is_under_way:
+            self.is_under_way = False
+            self.handoff.demand.end_handover(self.work.lane)
 
 
 def _unavailable(why: str) -> GaveUp:

@@ -1,7 +1,7 @@
 """Work items as they go on the bus (§16.2): what fits no message goes through the payload store, or not at all."""
 
 from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
 from typing import TypeAlias, assert_never
 
 import attrs
@@ -12,12 +12,12 @@ from sie.bus.limits import header_bytes
 from sie.domain.errors import ErrorCode
 from sie.domain.ids import ModelId
 from sie.domain.subjects import work_subject
-from sie.gateway.core.offload import Inline, Offload, Plan, Refused, Room, after_failed_put, plan_message
+from sie.gateway.core.offload import Inline, Offload, Refused, Room, after_failed_put, plan_large
 from sie.gateway.core.routing import Routed
 from sie.gateway.dispatch.payloads import Payloads
 from sie.gateway.dispatch.publisher import Parcel, headers_of
 from sie.wire.converters import WireError
-from sie.wire.work import WorkItem
+from sie.wire.work import WorkItem, encode_work
 
 PUTS_AT_ONCE = 16
 Packed: TypeAlias = "tuple[Parcel, ...] | Refused"
@@ -30,38 +30,45 @@ class Parcels:
     bus: Bus
     payloads: Payloads | None = None
 
-    @asynccontextmanager
-    async def packed(self, routed: Routed, items: Sequence[WorkItem]) -> AsyncIterator[Packed]:
+    def packed(self, routed: Routed, items: Sequence[WorkItem]) -> AbstractAsyncContextManager[Packed]:
         """What was put aside for them lies there as long as the block lasts. Nothing is, where one item is refused."""
-        plans = self._plans(items)
-        if isinstance(plans, Refused):
-            yield plans
-            return
+        aside: dict[int, Offload] = {}
+        data = self._planned(items, aside)
+        if isinstance(data, Refused):
+            return nullcontext(data)
         subject = work_subject(routed.lane, ModelId(routed.target.model))
-        aside = {index: plan for index, plan in enumerate(plans) if isinstance(plan, Offload)}
+        return self._put_aside(subject, items, data, aside) if aside else nullcontext(_parcels(subject, items, data))
+
+    @asynccontextmanager
+    async def _put_aside(
+        self, subject: str, items: Sequence[WorkItem], planned: Sequence[bytes], aside: dict[int, Offload]
+    ) -> AsyncIterator[Packed]:
         try:
-            data = await self._settled(plans, aside) if aside else _inline(plans)
-            if isinstance(data, Refused):
-                yield data
-            else:
-                parcels = zip(items, data, strict=True)
-                yield tuple(Parcel(subject, message, item.work_item_id) for item, message in parcels)
+            data = await self._settled(planned, aside)
+            yield data if isinstance(data, Refused) else _parcels(subject, items, data)
         finally:
-            if aside and self.payloads is not None:
+            if self.payloads is not None:
                 self.payloads.discard_soon([plan.key for plan in aside.values()])
 
-    def _plans(self, items: Sequence[WorkItem]) -> list[Inline | Offload] | Refused:
+    def _planned(self, items: Sequence[WorkItem], aside: dict[int, Offload]) -> list[bytes] | Refused:
+        """The messages, in order; `aside` is filled with what has to be put before some of them."""
         room = Room(self.bus.max_payload, header_bytes(headers_of(items[-1].work_item_id)), self.payloads is not None)
-        plans = list[Inline | Offload]()
-        for item in items:
-            plan = _plan(item, room)
+        most_bytes, planned = room.inline_bytes, list[bytes]()
+        for index, item in enumerate(items):
+            try:
+                data = encode_work(item)
+                plan = None if len(data) <= most_bytes else plan_large(item, data, room)
+            except WireError as error:  # a value that JSON has and msgpack has not is the client's mistake
+                return Refused(ErrorCode.INVALID_INPUT, f"item {item.item_index} {error}")
             if isinstance(plan, Refused):
                 return plan
-            plans.append(plan)
-        return plans
+            if isinstance(plan, Offload):
+                aside[index] = plan
+            planned.append(data if plan is None else plan.data)
+        return planned
 
-    async def _settled(self, plans: Sequence[Inline | Offload], aside: dict[int, Offload]) -> list[bytes] | Refused:
-        data = [plan.data for plan in plans]
+    async def _settled(self, planned: Sequence[bytes], aside: dict[int, Offload]) -> list[bytes] | Refused:
+        data = list(planned)
         refused = list[Refused]()
         limiter = trio.CapacityLimiter(PUTS_AT_ONCE)
         async with trio.open_nursery() as nursery:
@@ -84,13 +91,6 @@ class Parcels:
                 assert_never(other)
 
 
-def _plan(item: WorkItem, room: Room) -> Plan:
-    """A value that JSON has and msgpack has not is the client's mistake."""
-    try:
-        return plan_message(item, room)
-    except WireError as error:
-        return Refused(ErrorCode.INVALID_INPUT, f"item {item.item_index} {error}")
-
-
-def _inline(plans: Sequence[Inline | Offload]) -> list[bytes]:
-    return [plan.data for plan in plans]
+def _parcels(subject: str, items: Sequence[WorkItem], data: Sequence[bytes]) -> tuple[Parcel, ...]:
+    parcels = zip(items, data, strict=True)
+    return tuple([Parcel(subject, message, item.work_item_id) for item, message in parcels])

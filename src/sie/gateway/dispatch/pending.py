@@ -4,8 +4,8 @@ Leaving the scope, however it is left, takes the collector out and gives back wh
 come later find nothing and are dropped.
 """
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
+from types import TracebackType
 
 import attrs
 import trio
@@ -15,22 +15,42 @@ from sie.domain.ids import RequestId
 from sie.gateway.core.chunks import ChunkMemory, RequestChunks
 from sie.gateway.core.collect import Collected, Collector
 from sie.gateway.dispatch.acks import Acks
+from sie.web.routes import UntilLeft
 from sie.wire.result_chunk import Reply
 
 
 @attrs.define(eq=False)
 class Waiting:
-    """A collector with the event that wakes its owner at the ending."""
+    """A collector with its owner, who is woken at the ending. `sent_s` is when all was handed to the connection."""
 
     collector: Collector
-    over: trio.Event = attrs.field(factory=trio.Event)
+    is_over: bool = False
+    sent_s: float | None = None
+    _sleep: trio.CancelScope | None = None
     _watching: list[Acks] = attrs.field(factory=list)
 
     def watch(self, acks: Acks) -> None:
         """They end with the request, if not before."""
         self._watching.append(acks)
-        if self.over.is_set():
+        if self.is_over:
             acks.request_is_over()
+
+    def sent(self) -> None:
+        """All of it, for the first time."""
+        if self.sent_s is None:
+            self.sent_s = trio.current_time()
+
+    async def until_over(self, deadline_s: float, until_left: UntilLeft) -> None:
+        """Returns at the deadline, too. Raises ClientLeft.
+
+        The owner waits for the client, which it is woken from: a task that waits for the client beside it would cost
+        more than all else here.
+        """
+        if self.is_over:
+            return
+        with trio.CancelScope(deadline=deadline_s) as self._sleep:
+            await until_left()
+        self._sleep = None
 
     def receive(self, reply: Reply) -> None:
         if self.collector.receive(reply):
@@ -45,7 +65,9 @@ class Waiting:
         self._end()
 
     def _end(self) -> None:
-        self.over.set()
+        self.is_over = True
+        if self._sleep is not None:
+            self._sleep.cancel()
         for acks in self._watching:
             acks.request_is_over()
 
@@ -67,19 +89,34 @@ class Pending:
     garbled: int = 0
     _waiting: dict[RequestId, Waiting] = attrs.field(factory=dict)
 
-    @contextmanager
-    def open(self, request: RequestId, total: int) -> Iterator[Waiting]:
-        chunks = RequestChunks(request, total, self.memory)
-        waiting = Waiting(Collector(request, total, chunks))
+    def open(self, request: RequestId, total: int) -> AbstractContextManager[Waiting]:
+        waiting = Waiting(Collector(request, total, RequestChunks(request, total, self.memory)))
         self._waiting[request] = waiting
-        try:
-            yield waiting
-        finally:
-            del self._waiting[request]
-            chunks.release()
+        return _Opened(self, waiting)
+
+    def close(self, waiting: Waiting) -> None:
+        collector = waiting.collector
+        del self._waiting[RequestId(collector.request_id)]
+        collector.chunks.release()
 
     def find(self, request: RequestId) -> Waiting | None:
         return self._waiting.get(request)
 
     def __len__(self) -> int:
         return len(self._waiting)
+
+
+@attrs.frozen
+class _Opened:
+    """Every request has one, and a generator would cost several times as much."""
+
+    pending: Pending
+    waiting: Waiting
+
+    def __enter__(self) -> Waiting:
+        return self.waiting
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.pending.close(self.waiting)

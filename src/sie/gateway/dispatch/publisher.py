@@ -46,6 +46,12 @@ class Publisher:
             while not self._sent(parcel, reply, is_last_try=trio.current_time() >= give_up_s):  # noqa: ASYNC110
                 await trio.sleep(ROOM_S)  # the connection tells nobody when it has room again
 
+    def submit_nowait(self, stream: StreamSpec, parcels: Sequence[Parcel], reply: str) -> bool:
+        """False where that would take a wait, or too long; what was sent by then may be sent again (§8.2)."""
+        if len(parcels) > AT_ONCE or not self.streams.is_ensured(stream):
+            return False
+        return all(self._sent(parcel, reply, is_last_try=False) for parcel in parcels)
+
     def _sent(self, parcel: Parcel, reply: str, *, is_last_try: bool) -> bool:
         try:
             self.bus.publish_nowait(parcel.subject, parcel.data, reply=reply, headers=headers_of(parcel.message_id))

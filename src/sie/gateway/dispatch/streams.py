@@ -19,9 +19,12 @@ class Streams:
     _ensured: dict[str, int] = attrs.field(factory=dict)
     _lock: trio.Lock = attrs.field(factory=trio.Lock)
 
+    def is_ensured(self, spec: StreamSpec) -> bool:
+        return self._ensured.get(spec.name) == self.bus.session
+
     async def ensure(self, spec: StreamSpec) -> None:
         """Raises BusError when the broker cannot be asked."""
-        if self._ensured.get(spec.name) == self.bus.session:
+        if self.is_ensured(spec):
             return
         async with self._lock:
             session = self.bus.session

@@ -11,12 +11,8 @@ from sie.web.routes import Headers, Reply
 from sie.wire.replies import json_items_reply, json_scores_reply, msgpack_items_reply, msgpack_scores_reply
 from sie.wire.result import WorkResult
 
-ALWAYS = {"X-Queue-Time": "queue_ms", "X-Inference-Time": "inference_ms"}
-IF_ANY = {
-    "X-Tokenization-Time": "tokenization_ms",
-    "X-Postprocessing-Time": "postprocessing_ms",
-    "X-Payload-Fetch-Time": "payload_fetch_ms",
-}
+ALWAYS = ("X-Queue-Time", "X-Inference-Time")
+IF_ANY = ("X-Tokenization-Time", "X-Postprocessing-Time", "X-Payload-Fetch-Time")
 UNITS = {
     "input_tokens": "X-SIE-Units-Input-Tokens",
     "content_input_tokens": "X-SIE-Units-Content-Input-Tokens",
@@ -50,16 +46,33 @@ def scores_reply(kind: Format, model: str, answered: Answered, headers: Headers)
 
 def headers_of(ended: Ended, results: tuple[WorkResult, ...], expected: BundleHash, total_s: float) -> Headers:
     """Times are those of the slowest item, in milliseconds with one decimal."""
-    worker = next((result.worker_id for result in results if result.worker_id), None)
+    headers: list[tuple[str, str]] = []
+    for result in results:
+        if result.worker_id:
+            headers.append(("X-SIE-Worker", result.worker_id))
+            break
+    headers += _revision(results, expected)
+    headers.append(("X-Queue-Publish-Time", _ms(ended.publish_s * 1000)))
+    headers.append(("X-Queue-Wait-Time", _ms(ended.wait_s * 1000)))
+    for (name, always), worst in zip(_TIMES, map(max, zip(*map(_times, results), strict=True)), strict=True):
+        if always or worst > 0:
+            headers.append((name, _ms(worst)))
+    headers.append(("X-Total-Time", _ms(total_s * 1000)))
+    headers += _units(results)
+    return tuple(headers)
+
+
+_TIMES = (*((name, True) for name in ALWAYS), *((name, False) for name in IF_ANY))
+
+
+def _times(result: WorkResult) -> tuple[float, ...]:
+    """In the order of `_TIMES`."""
     return (
-        *((("X-SIE-Worker", worker),) if worker else ()),
-        *_revision(results, expected),
-        ("X-Queue-Publish-Time", _ms(ended.publish_s * 1000)),
-        ("X-Queue-Wait-Time", _ms(ended.wait_s * 1000)),
-        *((name, _ms(_worst(results, field))) for name, field in ALWAYS.items()),
-        *((name, _ms(worst)) for name, field in IF_ANY.items() if (worst := _worst(results, field)) > 0),
-        ("X-Total-Time", _ms(total_s * 1000)),
-        *_units(results),
+        result.queue_ms or 0.0,
+        result.inference_ms or 0.0,
+        result.tokenization_ms or 0.0,
+        result.postprocessing_ms or 0.0,
+        result.payload_fetch_ms or 0.0,
     )
 
 
@@ -72,13 +85,12 @@ def _revision(results: Iterable[WorkResult], expected: BundleHash) -> Headers:
 def _units(results: Iterable[WorkResult]) -> Headers:
     sums: dict[str, int] = {}
     for result in results:
-        for unit, count in (result.units or {}).items():
-            sums[unit] = sums.get(unit, 0) + count
+        if result.units:
+            for unit, count in result.units.items():
+                sums[unit] = sums.get(unit, 0) + count
+    if not sums:
+        return ()
     return tuple((name, str(sums[unit])) for unit, name in UNITS.items() if sums.get(unit, -1) >= 0)
-
-
-def _worst(results: Iterable[WorkResult], field: str) -> float:
-    return max((getattr(result, field) or 0.0 for result in results), default=0.0)
 
 
 def _ms(value: float) -> str:

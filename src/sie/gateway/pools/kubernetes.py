@@ -6,7 +6,7 @@ the server is away what is known stays, and a change raises StoreAway.
 
 import logging
 from collections.abc import AsyncIterator, Callable, Iterator
-from contextlib import asynccontextmanager, contextmanager
+from contextlib import asynccontextmanager, contextmanager, suppress
 from functools import partial
 
 import attrs
@@ -34,6 +34,9 @@ EXPIRE_S = 2.0
 """For ending one lease that is over: whoever looks after the pools has more to do."""
 QUIET_S = 10.0
 """After that did not work none is ended."""
+READ_S = 2.0
+"""For finding out what became of an own change, which is told in any case."""
+READS = 3
 
 
 @attrs.define(eq=False)
@@ -92,13 +95,20 @@ class KubernetesPools:
         return pool
 
     async def _tell_newest(self, written: ConfigMap) -> None:
-        """What the server holds is no older than what was written; of what the watch brings nobody knows that."""
-        name, newest = written.metadata.name, written
-        with trio.move_on_after(READ_S):
-            known, read = None, written
-            while known != (known := self.telling.known(name)):
-                read = await self._read(name)
-self, item: ConfigMap, pool: Pool) -> None:
+        """What the server holds is no older than what was written; of what the watch brought nobody knows that. It is
+        read again where the watch brings more meanwhile.
+        """
+        name = written.metadata.name
+        newest: ConfigMap | None = written
+        with trio.move_on_after(READ_S), suppress(KubeError):
+            for _ in range(READS):
+                known = self.telling.known(name)
+                newest = await read_or_none(self.kube, CONFIG_MAPS, name)
+                if self.telling.known(name) == known:
+                    break
+        self.telling.tell_ahead(name, newest)
+
+    async def _say_lease(self, item: ConfigMap, pool: Pool) -> None:
         """The pool is held without it; the next renewal says it again."""
         wanted = partial(lease_beside, item, pool)
         try:

@@ -120,9 +120,6 @@ class PoolHistory:
             owner = owners[0] if isinstance(owners, list) and owners else {}
             yield text_of(lease, "name"), str(owner.get("uid"))
 
-    def present_uids(self) -> frozenset[str]:
-        return frozenset(text_of(found, "uid") for found in self.server.model.listed(_POOLS))
-
 
 def kept_in(document: Document) -> Kept | None:
     """None for what is no pool."""

@@ -51,7 +51,8 @@ def changed_at_once(name: str, gateway: int, clients: int, by_s: float) -> Scene
 
 def known_without_a_server(name: str, gateway: int, down_s: float, ttl_s: int) -> Scene:
     """Whoever starts meanwhile does not know it; the others go on."""
-    asks = (PoolCall("get", gateway, name), PoolCall("list", gateway + 1, name), PoolCall("put", gateway, name))
+    changes = (PoolCall("put", gateway, name), PoolCall("delete", gateway + 1, name))
+    asks = (PoolCall("get", gateway, name), PoolCall("list", gateway + 1, name), *changes)
     return (PoolCall("put", gateway, name, cap=1, ttl_s=ttl_s), Wait(7.0), ApiRestarts(down_s), Wait(7.0), *asks)
 
 

@@ -103,7 +103,7 @@ def pool_calls() -> SearchStrategy[PoolCall]:
 def parts_with_pools() -> SearchStrategy[tuple[Step, ...]]:
     """Half are of pools: calls, harm to the API server, and whole scenes."""
     calls, harm, others = pool_calls().map(_alone), faults_pools.pool_faults().map(_alone), parts()
-    kinds = (*[calls] * 5, *[harm] * 2, pool_scenes(), pool_scenes(), *[others] * 7)
+    kinds = (*[calls] * 5, *[harm] * 2, *[pool_scenes()] * 3, *[others] * 6)
     return st.sampled_from(range(len(kinds))).flatmap(kinds.__getitem__)
 
 

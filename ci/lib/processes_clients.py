@@ -1,0 +1,97 @@
+"""The clients of `ci/simulate --processes`: each asks one request after another until all have ended."""
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from functools import partial
+from random import Random
+
+import attrs
+import numpy as np
+import trio
+
+from ci.lib.demo_system import NotReady
+from ci.lib.processes_asking import Ask, body_of, draw_ask
+from ci.lib.processes_http import Answer, Connection, Lost, Unanswered
+from ci.lib.processes_judging import APART, Judged, Vectors, judge, least_distance, vectors_of
+from ci.lib.processes_retry import Tried, decide_wait, hint_of, reason_of
+from ci.lib.processes_tally import LEFT, Tally
+
+CLIENTS = 48
+
+
+@attrs.frozen
+class Load:
+    """`right` are the vectors of `texts`, row by row. `pause_s` is the longest that a client rests between requests."""
+
+    port: int
+    seed: int
+    texts: Sequence[str]
+    right: Vectors
+    tally: Tally
+    pause_s: float
+
+    async def run(self, requests: int) -> None:
+        numbers = iter(range(requests))
+        async with trio.open_nursery() as nursery:
+            for _ in range(min(CLIENTS, requests)):
+                nursery.start_soon(self._client, numbers)
+
+    async def _client(self, numbers: Iterator[int]) -> None:
+        connection = Connection(self.port)
+        for number in numbers:
+            await trio.sleep(Random(f"rests {self.seed} {number}").uniform(0, self.pause_s))
+            await self._one(connection, draw_ask(self.seed, number, len(self.texts)))
+        self.tally.strays += connection.strays
+        await connection.leave()
+
+    async def _one(self, connection: Connection, ask: Ask) -> None:
+        began_s, again, judged = trio.current_time(), Counter[str](), LEFT
+        with trio.move_on_after(ask.leaves_after_s or float("inf")):
+            judged = await self._final(connection, ask, again)
+        self.tally.ended(ask, judged, again, trio.current_time() - began_s)
+
+    async def _final(self, connection: Connection, ask: Ask, again: Counter[str]) -> Judged:
+        """The answer after which the client asks no more; `again` gets what it asked again after."""
+        luck, began_s = Random(f"waits {self.seed} {ask.number}"), trio.current_time()
+        send = partial(connection.post, ask.path, ask.media, body_of(ask, self.texts))
+        while True:
+            try:
+                answer = await send()
+            except Lost:
+                answer = None
+            except Unanswered:
+                return Judged("wrong", "nothing")
+            if answer is not None:
+                self.tally.answered(answer.headers.get("x-sie-request-id"))
+            wait_s = _wait(answer, again, trio.current_time() - began_s, luck)
+            if wait_s is None:
+                return judge(ask, answer, self.right)
+            await trio.sleep(wait_s)
+
+
+def _wait(answer: Answer | None, again: Counter[str], elapsed_s: float, luck: Random) -> float | None:
+    """Counts the reason where the client asks again."""
+    reason = reason_of(answer)
+    if reason is None:
+        return None
+    hint_s = hint_of(answer) if answer is not None else None
+    wait_s = decide_wait(Tried(reason, hint_s, elapsed_s, again[reason]), luck)
+    again[reason] += wait_s is not None
+    return wait_s
+
+
+async def right_vectors(port: int, texts: Sequence[str]) -> Vectors:
+    """One text a request, of a system that nothing has happened to. Raises NotReady."""
+    connection, rows = Connection(port), list[Vectors]()
+    for place in range(len(texts)):
+        ask = Ask(place, "encode", "msgpack", (place,))
+        answer = await connection.post(ask.path, ask.media, body_of(ask, texts))
+        vectors = vectors_of(answer)
+        if vectors is None:
+            raise NotReady(f"a system at rest answered {answer.status}: {answer.body[:200]!r}")
+        rows.append(vectors)
+    await connection.leave()
+    right = np.concatenate(rows)
+    if least_distance(right) < APART:
+        raise NotReady("two texts have vectors too close to be told apart")
+    return right
