@@ -4,44 +4,23 @@ to its worker by name, and to the queue of all where that takes no more.
 
 import json
 
-import attrs
 import trio
 from trio.testing import MockClock
 
 from sie.domain.ids import ModelId, WorkerId
 from sie.domain.subjects import direct_subject, work_subject
 from sie.testing.cluster.served import Answer, Call
-from sie.testing.cluster.vectors import outcome, text_of, vector
-from sie.wire.ipc import EncodeBatch, Finished, LoadModel
+from sie.testing.cluster.vectors import vector
 from sie.worker.core.flights import MAX_BATCHES
 from sie.worker.core.held_work import FULL_ITEMS
 from sie.worker.gate import POLL_S
-from tests.worker.doubles import LANE, MODEL, Peer
+from tests.worker.doubles import LANE, MODEL
 from tests.worker.stage import until
-from tests.worker.with_gateway import Scene, scene
+from tests.worker.with_gateway import Scene, Slow, scene
 
 LONG = "x" * 1000
 """Two of them fill a batch."""
 A_BATCH = 2
-
-
-@attrs.define
-class Slow:
-    """A backend that takes its time for each batch, and notes what it is given."""
-
-    batch_s: float
-    texts: list[str] = attrs.field(factory=list)
-
-    async def __call__(self, peer: Peer) -> None:
-        await peer.greet()
-        while (request := await peer.hear()) is not None:
-            if isinstance(request, LoadModel):
-                await peer.say(Finished(id=request.id))
-            elif isinstance(request, EncodeBatch):
-                self.texts += map(text_of, request.items)
-                await trio.sleep(self.batch_s)
-                outcomes = tuple(outcome(request.serving_id, item) for item in request.items)
-                await peer.say(Finished(id=request.id, outcomes=outcomes))
 
 
 async def encode(here: Scene, *texts: str, pool: str = "default") -> Answer:

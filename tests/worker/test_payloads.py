@@ -42,8 +42,8 @@ async def test_an_input_in_the_store_is_fetched_and_timed(autojump_clock: MockCl
 
 async def test_an_input_in_the_message_is_not_asked_for() -> None:
     store = MemoryPayloads(failure=StorageError("away"))
-    assert await Payloads(store, run_inline).fetch(work()) == Fetched(work(), None)
-    assert await Payloads(None, run_inline).fetch(work()) == Fetched(work(), None)
+    assert await Payloads(store, run_inline).fetch(work()) == Fetched(work())
+    assert await Payloads(None, run_inline).fetch(work()) == Fetched(work())
 
 
 @pytest.mark.parametrize("store", [MemoryPayloads(), None], ids=["deleted", "no store"])

@@ -2,9 +2,10 @@
 
 import json
 import random
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from functools import partial
+from typing import TypeVar
 
 import attrs
 import trio
@@ -17,11 +18,15 @@ from sie.gateway.app import World as GatewayWorld
 from sie.gateway.app import run as run_gateway
 from sie.gateway.settings import GatewaySettings
 from sie.runtime.world import Machine
+from sie.storage.payloads import PayloadStore
 from sie.testing.cluster.network import Network
 from sie.testing.cluster.pools_link import PoolsLink
 from sie.testing.cluster.served import AppServer, Call, ConnectionLost
 from sie.testing.cluster.tapped import Tap, tapped
+from sie.testing.cluster.vectors import outcome, text_of
 from sie.testing.cluster.weather import Weather
+from sie.testing.payloads import MemoryPayloads
+from sie.wire.ipc import EncodeBatch, Finished, LoadModel
 from sie.wire.result import WorkResult, decode_result
 from sie.wire.work import encode_work
 from sie.worker.app import World as WorkerWorld
@@ -29,11 +34,31 @@ from sie.worker.app import run as run_worker
 from sie.worker.children import Child, OpenChild, Report, open_child
 from sie.worker.consume.source import JetStreamSource
 from sie.worker.settings import WorkerSettings
-from tests.worker.doubles import LANE, MODEL, UNIX_S, Script, ScriptedLaunch, run_inline, serve, work
+from tests.worker.doubles import LANE, MODEL, UNIX_S, Peer, Script, ScriptedLaunch, run_inline, serve, work
 from tests.worker.stage import ScriptedAuthority
 
+T = TypeVar("T")
 NAMES = ("w0", "w1")
 INBOX = "_INBOX.client"
+
+
+@attrs.define
+class Slow:
+    """A backend that takes its time for each batch, and notes what it is given."""
+
+    batch_s: float
+    texts: list[str] = attrs.field(factory=list)
+
+    async def __call__(self, peer: Peer) -> None:
+        await peer.greet()
+        while (request := await peer.hear()) is not None:
+            if isinstance(request, LoadModel):
+                await peer.say(Finished(id=request.id))
+            elif isinstance(request, EncodeBatch):
+                self.texts += map(text_of, request.items)
+                await trio.sleep(self.batch_s)
+                outcomes = tuple(outcome(request.serving_id, item) for item in request.items)
+                await peer.say(Finished(id=request.id, outcomes=outcomes))
 
 
 @asynccontextmanager
@@ -60,7 +85,10 @@ class Scene:
     network: Network
     bus: Bus
     script: Script
+    stop: trio.Event
     server: AppServer = attrs.field(factory=AppServer)
+    payloads: MemoryPayloads = attrs.field(factory=MemoryPayloads)
+    fetch_s: float = 0.0
     results: list[WorkResult] = attrs.field(factory=list)
     given_back: dict[str, int] = attrs.field(factory=lambda: dict.fromkeys(NAMES, 0))
     queued: list[str] = attrs.field(factory=list)
@@ -78,18 +106,42 @@ class Scene:
                 self.queued.append(message.subject)
 
         open_bus = tapped(self.network.open_bus("gateway"), Tap(on_sent))
-        world = GatewayWorld(machine_of("gateway", stop), open_bus, open_authority, self.server.serve)
-        await run_gateway(GatewaySettings(config_service_url="http://config"), world)
+        world = GatewayWorld(
+            machine_of("gateway", stop),
+            open_bus,
+            open_authority,
+            self.server.serve,
+            open_payload_store=self.open_payloads,
+        )
+        await run_gateway(GatewaySettings(config_service_url="http://config", payload_store_url="memory"), world)
 
     async def worker(self, name: str, stop: trio.Event) -> None:
         settings = WorkerSettings(
-            worker_id=WorkerId(name), config_service_url="http://config", gateway_url="http://gateway"
+            worker_id=WorkerId(name),
+            config_service_url="http://config",
+            gateway_url="http://gateway",
+            payload_store_url="memory",
         )
-        machine, pools = machine_of(name, stop), PoolsLink((self.server,))
+        machine, pools = attrs.evolve(machine_of(name, stop), run_in_thread=self.slowly), PoolsLink((self.server,))
         world = WorkerWorld(
-            machine, self.bus_of(name), open_authority, backend(self.script), JetStreamSource, pools.open()
+            machine,
+            self.bus_of(name),
+            open_authority,
+            backend(self.script),
+            JetStreamSource,
+            pools.open(),
+            self.open_payloads,
         )
         await run_worker(settings, world)
+
+    def open_payloads(self, url: str) -> PayloadStore:
+        assert url == "memory"
+        return self.payloads
+
+    async def slowly(self, do: Callable[[], T], /) -> T:
+        """As long as a worker's fetches take."""
+        await trio.sleep(self.fetch_s)
+        return do()
 
     async def ask(self, method: str, path: str, body: Mapping[str, object] | None = None) -> Mapping[str, object]:
         """{} while nobody serves or the answer is a refusal."""
@@ -132,7 +184,7 @@ async def scene(script: Script = serve, names: Sequence[str] = NAMES) -> AsyncIt
     """Ends when both kinds of service have been asked to stop and have ended."""
     network, stop = Network(1, Weather()), trio.Event()
     async with network.running(), network.open_bus("client")("", inbox=INBOX, name="client") as bus:
-        here = Scene(network, bus, script)
+        here = Scene(network, bus, script, stop)
         bus.on_inbox(here.hear)
         async with trio.open_nursery() as nursery:
             nursery.start_soon(here.gateway, stop)

@@ -1,4 +1,4 @@
-"""How does a Trio service hold one connection to NATS (§8)? The only file that imports nats-py and trio-asyncio.
+"""How does a Trio service hold one connection to NATS (§8)? Over nats-py, on trio-asyncio.
 
 One asyncio loop on top of Trio, one session at a time, one pump. A session is one nats-py client from its first byte to
 its last: nothing of it (unsent messages, pull requests) reaches the next one, which is dialled without end meanwhile.
@@ -13,17 +13,16 @@ from typing import NoReturn
 
 import attrs
 import trio
-from nats.aio.client import Client
 from nats.aio.subscription import Subscription as Made
 from nats.aio.transport import TcpTransport
-from nats.errors import ConnectionClosedError
 from nats.errors import Error as NatsError
 from nats.errors import UnexpectedEOF
 from trio_asyncio import TrioEventLoop, aio_as_trio, open_loop
 
-from sie.bus.api import NO_HEADERS, Bus, Message
+from sie.bus.api import Bus
 from sie.bus.dialling import Endpoint, Tries
-from sie.bus.front import BusFront, Subscription, holding
+from sie.bus.front import BusFront, holding
+from sie.bus.nats_client import LeanClient
 from sie.bus.outbox import Command, Outbox, Publish, Subscribe
 
 log = logging.getLogger(__name__)
@@ -61,40 +60,6 @@ def open_bus(
     return holding(front, dialler.run, dialler.watch_forever, close=dialler.close)
 
 
-class _Client(Client):
-    """nats-py without what stands between a connection and our synchronous handlers: a queue and a task for each
-    subscription, and a look at the flusher for each message that is sent.
-    """
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.receivers: dict[int, Callable[[Message], None]] = {}
-
-    async def _process_msg(self, sid: int, subject: bytes, reply: bytes, data: bytes, headers: bytes) -> None:
-        receive = self.receivers.get(sid)
-        if receive is None:
-            await super()._process_msg(sid, subject, reply, data, headers)
-            return
-        told = (await self._process_headers(headers)) or NO_HEADERS if headers else NO_HEADERS
-        receive(Message(subject.decode(), data, reply.decode() if reply else "", told))
-
-    async def put(self, command: Publish) -> None:
-        """Into what the next `kick` sends."""
-        if self.is_closed:
-            raise ConnectionClosedError
-        await self._send_command(command.encoded())
-
-    async def kick(self) -> None:
-        if self._flush_queue is not None and self._flush_queue.empty():
-            await self._flush_pending()
-
-    async def _process_pong(self) -> None:
-        """nats-py stops reading for good at the answer to a flush whose caller has given up; here it counts as any."""
-        if self._pongs and self._pongs[0].done():
-            self._pongs[0] = asyncio.Future()
-        await super()._process_pong()
-
-
 @attrs.define(eq=False)
 class _Session:
     """One client and what belongs to it. `number` is 0 until its subscriptions stand at the broker."""
@@ -102,7 +67,7 @@ class _Session:
     front: BusFront
     loop: TrioEventLoop
     outbox_max_bytes: int
-    client: _Client = attrs.field(factory=_Client, init=False)
+    client: LeanClient = attrs.field(factory=LeanClient, init=False)
     filled: asyncio.Event = attrs.field(factory=asyncio.Event, init=False)
     outbox: Outbox = attrs.field(init=False)
     number: int = attrs.field(default=0, init=False)

@@ -20,13 +20,17 @@ from sie.domain.registry import RegistrySnapshot
 from sie.domain.worker import WorkerStatus
 from sie.runtime.service import running
 from sie.runtime.world import Machine
+from sie.storage.opening import open_payloads
+from sie.storage.payloads import PayloadStore
 from sie.worker.children import Child, OpenChild
 from sie.worker.consume.answers import Answers
 from sie.worker.consume.burial import Burial
 from sie.worker.consume.cancels import Cancels
 from sie.worker.consume.dispatcher import Dispatcher
+from sie.worker.consume.fetches import Fetches
 from sie.worker.consume.intake import Intake
 from sie.worker.consume.lane import LaneWork
+from sie.worker.consume.payloads import Payloads
 from sie.worker.consume.source import OWN_CAPACITY, PULL_CAPACITY, OpenSource, Queue
 from sie.worker.consume.wakeup import Wakeup, Wakeups
 from sie.worker.core.cancels import Tombstones
@@ -48,6 +52,7 @@ class World:
     open_child: OpenChild
     open_source: OpenSource
     open_pools: OpenPools = open_http_pools
+    open_payload_store: Callable[[str], PayloadStore] = open_payloads
 
 
 async def run(
@@ -56,7 +61,8 @@ async def run(
     """Returns in order once the machine's stop event is set; `task_status` tells that the heart beats."""
     plan = plan_worker(settings)
     gate = Gate(plan.worker, plan.lane, is_polled=settings.gateway_url is not None)
-    worker = _Worker(plan, world, WorkerState(plan.worker, plan.lane, settings.device), gate)
+    store = None if settings.payload_store_url is None else world.open_payload_store(settings.payload_store_url)
+    worker = _Worker(plan, world, WorkerState(plan.worker, plan.lane, settings.device), gate, store)
     inbox = f"_INBOX.worker-{world.machine.token()}"
     async with (
         world.open_child(worker.on_child) as child,
@@ -85,6 +91,7 @@ class _Worker:
     world: World
     state: WorkerState
     gate: Gate
+    payloads: PayloadStore | None
     held_work: HeldWork = attrs.field(factory=HeldWork)
     listeners: list[Callable[[], None]] = attrs.field(factory=list)
     wake: Wakeup = attrs.field(factory=Wakeup)
@@ -157,6 +164,7 @@ class _Worker:
             tombstones=tombstones,
             held_work=self.held_work,
             answers=answers,
+            fetches=Fetches(Payloads(self.payloads, self.world.machine.run_in_thread), answers),
             sessions=bus,
             source=self.world.open_source(bus, queue),
             consumer=queue.consumer,

@@ -60,6 +60,11 @@ class WorkerSettings:
     cache_dir: str = setting(
         "~/.cache/sie", env="SIE_CACHE_DIR", flags=("--cache-dir",), help="Holds downloads and compiled programs"
     )
+    payload_store_url: str | None = setting(
+        None,
+        env="SIE_PAYLOAD_STORE_URL",
+        help="Where gateways put inputs that fit no message: a folder, s3://, gs:// or abfs://",
+    )
     stream_storage: str = setting(
         "memory", env="SIE_STREAM_STORAGE", help="Where the broker keeps work: memory or file"
     )

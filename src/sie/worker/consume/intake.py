@@ -6,7 +6,7 @@ own (§8.2), which share what there is of room.
 
 import logging
 from collections.abc import Callable
-from typing import NoReturn
+from typing import NoReturn, assert_never
 
 import attrs
 import trio
@@ -16,9 +16,13 @@ from sie.bus.jetstream import ConsumerLost, ConsumerSpec, Delivery, Puller
 from sie.domain.errors import ErrorCode
 from sie.domain.subjects import is_direct
 from sie.runtime.retrying import Backoff
+from sie.runtime.service import Forever
 from sie.runtime.world import Machine
+from sie.wire.payload import ref_of
 from sie.wire.work import WorkItem
 from sie.worker.consume.answers import Answers
+from sie.worker.consume.fetches import Fetches
+from sie.worker.consume.payloads import Fetched
 from sie.worker.consume.source import WorkSource
 from sie.worker.consume.wakeup import Wakeup
 from sie.worker.core.accept import (
@@ -57,6 +61,7 @@ class Intake:
     tombstones: Tombstones
     held_work: HeldWork
     answers: Answers
+    fetches: Fetches
     sessions: Sessions
     source: WorkSource
     consumer: ConsumerSpec
@@ -66,6 +71,10 @@ class Intake:
     arrived: Wakeup
     room: Wakeup = attrs.field(factory=Wakeup)
     pools_told: Wakeup = attrs.field(factory=Wakeup)
+
+    @property
+    def tasks(self) -> tuple[Forever, ...]:
+        return (self.pull_forever, *self.fetches.tasks(self._take_fetched))
 
     async def pull_forever(self) -> NoReturn:
         delays = RETRY.delays()
@@ -83,7 +92,7 @@ class Intake:
                 if isinstance(error, ConsumerLost):
                     self.held_work.orphan(is_direct=is_direct(self.consumer.filter_subject))
                 await trio.sleep(next(delays))
-            while not self.held_work.has_room:
+            while not self.held_work.has_room or self.fetches.is_full:
                 await self.room.wait()
 
     async def _ensure(self) -> None:
@@ -94,7 +103,7 @@ class Intake:
     async def _pull_until_full(self) -> None:
         """What has come is taken beyond what there is room for: a lease is kept there and nowhere else."""
         async with self.source.open() as puller:
-            while not self.held_work.is_full and self._may_pull():
+            while not (self.held_work.is_full or self.fetches.is_full) and self._may_pull():
                 self._take(await puller.receive())
                 self._take_buffered(puller)
                 self.arrived.ring()
@@ -111,15 +120,34 @@ class Intake:
             case Garbled(problem, answer_to):
                 self._refuse_garbled(delivery, problem, answer_to)
             case WorkItem() as item:
-                self._judge(delivery, item)
+                self._judge(delivery, Fetched(item))
 
-    def _judge(self, delivery: Delivery, item: WorkItem) -> None:
+    def _take_fetched(self, delivery: Delivery, item: WorkItem, found: Fetched | Refuse | Nak) -> None:
+        """Meanwhile it may have been cancelled, or belong elsewhere."""
+        match found:
+            case Fetched():
+                self._judge(delivery, found)
+            case Nak() | Refuse():
+                self._act(delivery, Fetched(item), found)
+            case other:
+                assert_never(other)
+        self.room.ring()
+        self.arrived.ring()
+
+    def _judge(self, delivery: Delivery, fetched: Fetched) -> None:
+        item = fetched.work
         standing = self.gate.judge(item.admission_pool, now_s=trio.current_time())
         if not isinstance(standing, Admitted):
             self.ask_pools()
-        match self._verdict(delivery, item, standing):
+        self._act(delivery, fetched, self._verdict(delivery, item, standing))
+
+    def _act(self, delivery: Delivery, fetched: Fetched, verdict: Verdict) -> None:
+        item = fetched.work
+        match verdict:
+            case Run() if ref_of(item) is not None:
+                self.fetches.add(delivery, item)
             case Run(serving_id):
-                self._hold(delivery, item, serving_id)
+                self._hold(delivery, fetched, serving_id)
             case AckDrop(reason):
                 log.debug("work is dropped", extra={"item": item.work_item_id, "reason": reason})
                 self.answers.done(delivery)
@@ -140,11 +168,15 @@ class Intake:
             now_s=self.machine.unix_s(),
         )
 
-    def _hold(self, delivery: Delivery, item: WorkItem, serving_id: str) -> None:
+    def _hold(self, delivery: Delivery, fetched: Fetched, serving_id: str) -> None:
+        item = fetched.work
         found = self.state.registry.find(serving_id)
         tokens = estimate_tokens(item.item, found.model.max_sequence_length if found else None)
-        candidate = Candidate(self.held_work.next_order(), serving_id, item.operation, tokens)
-        spare = self.held_work.add(Held(item, candidate, delivery, trio.current_time(), self._queue_ms(item)))
+        request = item.router_id, item.request_id
+        candidate = Candidate(self.held_work.next_order(), serving_id, item.operation, tokens, request)
+        size, took_ms = fetched.payload_bytes, fetched.payload_fetch_ms
+        held = Held(item, candidate, delivery, trio.current_time(), self._queue_ms(item), size, took_ms)
+        spare = self.held_work.add(held)
         if spare is not None:
             self.answers.done(spare)
 

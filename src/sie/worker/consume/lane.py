@@ -5,6 +5,7 @@ still held goes back too. Leases are renewed to the end.
 """
 
 from functools import partial
+from itertools import chain
 from typing import NoReturn
 
 import attrs
@@ -34,9 +35,11 @@ class LaneWork:
     async def run_until(self, stop: trio.Event) -> None:
         async with running(self._renew_forever):
             async with trio.open_nursery() as batches:
-                pulls = (intake.pull_forever for intake in self.intakes)
+                pulls = chain.from_iterable(intake.tasks for intake in self.intakes)
                 async with running(*pulls, partial(self.dispatcher.work_forever, batches)):
                     await stop.wait()
+                for intake in self.intakes:
+                    intake.fetches.give_back()
                 self._give_back(self.held_work.waiting())
                 batches.cancel_scope.deadline = trio.current_time() + DRAIN_S
             self._give_back(self.held_work.held())

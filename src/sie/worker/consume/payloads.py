@@ -20,9 +20,10 @@ STORE_NAK_S = 5.0
 
 @attrs.frozen
 class Fetched:
-    """Work with its input. `payload_fetch_ms` None: there was nothing to fetch."""
+    """Work with its input. `payload_fetch_ms` None: nothing was fetched."""
 
     work: WorkItem
+    payload_bytes: int = 0
     payload_fetch_ms: float | None = None
 
 
@@ -53,4 +54,6 @@ class Payloads:
         except StorageError as error:
             return Nak(STORE_NAK_S, f"the payload store failed: {error}")
         whole = with_payload(work, payload)
-        return Fetched(whole, (trio.current_time() - began_s) * 1000) if isinstance(whole, WorkItem) else whole
+        if not isinstance(whole, WorkItem):
+            return whole
+        return Fetched(whole, len(payload or b""), (trio.current_time() - began_s) * 1000)

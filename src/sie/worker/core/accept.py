@@ -17,6 +17,7 @@ from sie.domain.model import Model
 from sie.domain.registry import RegistrySnapshot
 from sie.wire.codec import unpack
 from sie.wire.converters import WireError
+from sie.wire.payload import ref_of
 from sie.wire.work import Operation, WorkItem, decode_work
 from sie.worker.core.gate import Admitted, Standing
 
@@ -133,7 +134,9 @@ def _judge_work(item: WorkItem, snapshot: RegistrySnapshot, lane: Lane) -> Verdi
 
 
 def judge_input(item: WorkItem, model: Model) -> Refuse | None:
-    """Of an item to encode. What it lacks is told before a model is loaded for it."""
+    """Of an item to encode. What it lacks is told before a model is loaded for it, once its input is here."""
+    if ref_of(item) is not None:
+        return None
     if item.item is None:
         return Refuse(ErrorCode.INVALID_INPUT, "the work item carries no input")
     if model.inputs == ("text",) and not isinstance(item.item.get("text"), str):
