@@ -78,6 +78,7 @@ async def test_publishing_while_the_broker_is_down_raises_at_once(server: NatsSe
 async def test_a_message_over_max_payload_by_its_headers_is_refused_and_the_connection_survives(
     server: NatsServer,
 ) -> None:
+    """Expectation 25."""
     with trio.fail_after(CEILING_S):
         async with open_bus(server.url, inbox=INBOX, name="test") as bus:
             await bus.wait_session()

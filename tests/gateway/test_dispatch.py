@@ -36,6 +36,7 @@ async def encode_in_pool(gateway: Gateway, count: int = 1) -> int:
 
 
 async def test_a_full_stream_takes_no_more_and_says_when_to_come_again(autojump_clock: MockClock) -> None:
+    """Expectation 16."""
     async with open_gateway(settings=SETTINGS, on_work=answer_at_once) as gateway:
         gateway.bus.waiting = 10
         refused = await gateway.encode("a")

@@ -41,6 +41,7 @@ def test_a_request_outlives_its_worker_or_is_refused_cleanly(system: Driver) -> 
 
 
 def test_a_killed_broker_is_replaced_and_work_goes_on(system: Driver) -> None:
+    """Expectation 23."""
     seen = system.said("nats: ready")
     system.kill(system.system.pids["nats"])
     until(lambda: system.said("nats: ready") > seen)

@@ -35,6 +35,7 @@ def vectors(answer: Answer) -> list[list[float]]:
 
 
 async def test_a_client_that_goes_away_stops_its_queued_work(autojump_clock: MockClock) -> None:
+    """Expectation 17."""
     backend = Slow(batch_s=20)
     async with scene(backend, names=("w0",)) as here:
         with trio.move_on_after(5) as patience:

@@ -19,8 +19,19 @@ def unpack(data: bytes) -> object:
     try:
         value: object = msgpack.unpackb(data, raw=False, strict_map_key=False)
     except (ValueError, TypeError, msgpack.UnpackException) as error:
-        raise WireError.at(message=f"not a msgpack document: {str(error) or type(error).__name__}") from error
+        raise WireError.at(message=f"not a msgpack document: {_why(error)}") from error
     return value
+
+
+def _why(error: Exception) -> str:
+    """msgpack gives some of its errors no words."""
+    match error:
+        case msgpack.StackError():
+            return "it is nested deeper than 1024 values"
+        case msgpack.FormatError():
+            return "it holds a byte that begins no value"
+        case _:
+            return str(error) or type(error).__name__
 
 
 def is_plain(value: object, depth: int = 32) -> bool:
@@ -35,7 +46,10 @@ def is_plain(value: object, depth: int = 32) -> bool:
         return False
     if kind is dict:
         assert isinstance(value, dict)
-        return all(type(key) is str and (type(v) in _SCALARS or is_plain(v, depth - 1)) for key, v in value.items())
+        for key, inner in value.items():
+            if type(key) is not str or not (type(inner) in _SCALARS or is_plain(inner, depth - 1)):
+                return False
+        return True
     if kind is list:
         assert isinstance(value, list)
         return all(type(v) in _SCALARS or is_plain(v, depth - 1) for v in value)
