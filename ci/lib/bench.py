@@ -16,6 +16,7 @@ from ci.lib.bench_figure import Figure
 from ci.lib.bench_idle import idle
 from ci.lib.bench_pools import pools
 from ci.lib.bench_start import start
+from ci.lib.bench_worker import worker
 from ci.lib.demo_system import NotReady
 from sie.adapters.api import LoadFailed
 
@@ -27,6 +28,7 @@ BENCHES: Mapping[str, Bench] = {
     "convergence": convergence,
     "pools": pools,
     "dispatch": dispatch,
+    "worker": worker,
 }
 
 

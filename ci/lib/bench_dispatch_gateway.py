@@ -74,14 +74,14 @@ class InPlace:
 
     async def carried_out(self, driver: Driver, bare: Bare, order: Mapping[str, object]) -> Mapping[str, object]:
         match order:
-            case {"do": "ask", "kind": str(kind), "count": int(count), "width": int(width)}:
-                return await driver.ask(kind, count, width)
+            case {"do": "ask", "kind": str(kind), "count": int(count), "width": int(width), "tells": bool(tells)}:
+                return await driver.ask(kind, count, width, tells=tells)
             case {"do": "bulk", "kind": str(kind)}:
                 return await driver.bulk(kind)
             case {"do": "bare"}:
                 return await bare.once()
             case {"do": "memory"}:
-                return memory()
+                return await memory()
             case _:
                 raise ValueError(f"no such order: {order}")
 

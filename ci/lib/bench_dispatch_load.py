@@ -52,5 +52,11 @@ async def _more(stream: trio.SocketStream) -> bytes:
 
 def head_of(question: Asked) -> bytes:
     kind, size = question.content_type, len(question.body)
-    lines = (f"POST {PATH} HTTP/1.1", f"Host: {HOST}", "Accept: */*", f"Content-Type: {kind}", f"Content-Length: {size}")
+    lines = (
+        f"POST {PATH} HTTP/1.1",
+        f"Host: {HOST}",
+        "Accept: */*",
+        f"Content-Type: {kind}",
+        f"Content-Length: {size}",
+    )
     return "\r\n".join((*lines, "", "")).encode()

@@ -1,4 +1,4 @@
-"""The processes of `ci/bench dispatch`: a broker, a worker, our gateway and the reference, each ended with the bench."""
+"""The processes of `ci/bench dispatch`: a broker, a worker, our gateway, the reference. They end with the bench."""
 
 import json
 import os
@@ -109,5 +109,3 @@ async def _serves(port: int, child: Child) -> bool:
     except OSError:
         return False
     return True
-
-

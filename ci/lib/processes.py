@@ -26,7 +26,7 @@ from ci.lib.demo_model import cache_folder, fetch_checkpoint
 from ci.lib.processes_asking import corpus
 from ci.lib.processes_clients import Load, right_vectors
 from ci.lib.processes_cluster import WORKERS, Cluster, Storage, running_cluster
-from ci.lib.processes_faults import ROUND, Fault, draw_faults
+from ci.lib.processes_faults import QUICK_ROUND, Fault, draw_faults
 from ci.lib.processes_rest import Rest, come_to_rest
 from ci.lib.processes_tally import Tally
 
@@ -57,7 +57,7 @@ def main(argv: Sequence[str]) -> int:
     parser.add_argument("--requests", type=int, help=f"for each storage, {REQUESTS}")
     parser.add_argument("--storage", choices=("file", "memory", "both"), default="both", help="where work is kept")
     parser.add_argument("--seed", type=int, default=0, help="of the requests and of the order of kills")
-    parser.add_argument("--quick", action="store_true", help=f"{QUICK_REQUESTS} requests, with kills close together")
+    parser.add_argument("--quick", action="store_true", help=f"{QUICK_REQUESTS} requests, and one kill of each kind")
     parser.add_argument("--keep", action="store_true", help="keep logs and streams, however it ends")
     options = parser.parse_args(argv)
     requests = options.requests or (QUICK_REQUESTS if options.quick else REQUESTS)
@@ -85,7 +85,7 @@ async def run_in(folder: Path, run: Run, tell: Tell) -> bool:
         right = await right_vectors(cluster.gateway_port, texts)
         tell({"ready": True, "texts": len(texts), "requests": run.requests, "seed": run.seed})
         pause_s = QUICK_REST_S if run.quick else 0.0
-        load = Load(cluster.gateway_port, run.seed, texts, right, tally, pause_s)
+        load = Load(cluster.gateway_port, run.seed, texts, right, tally, pause_s, cluster.gateway_life)
         killed, began_s = Counter[str](), now_s()
         async with trio.open_nursery() as nursery:
             nursery.start_soon(kill_on_and_on, cluster, run, killed)
@@ -94,7 +94,7 @@ async def run_in(folder: Path, run: Run, tell: Tell) -> bool:
             nursery.cancel_scope.cancel()
         seconds = now_s() - began_s
         rest = await come_to_rest(cluster)
-    all_killed = all(killed[kind] for kind in ROUND)
+    all_killed = all(killed[kind] for kind in QUICK_ROUND)
     holds = all_killed and rest.holds and tally.holds(run.requests, may_refuse=run.storage == "memory")
     tell({**summary(run, tally, cluster, killed, rest, seconds), "holds": holds})
     return holds
@@ -103,25 +103,32 @@ async def run_in(folder: Path, run: Run, tell: Tell) -> bool:
 async def kill_on_and_on(cluster: Cluster, run: Run, killed: Counter[str]) -> None:
     """What is away when the run ends is started all the same. A quick run has one round."""
     async with trio.open_nursery() as nursery:
-        for fault in islice(draw_faults(run.seed, quick=run.quick), len(ROUND) if run.quick else None):
+        for fault in islice(draw_faults(run.seed, quick=run.quick), len(QUICK_ROUND) if run.quick else None):
             await trio.sleep(fault.pause_s)
             nursery.start_soon(strike, cluster, fault, killed)
 
 
 async def strike(cluster: Cluster, fault: Fault, killed: Counter[str]) -> None:
     """One that is away already is not struck again."""
-    worker = WORKERS[fault.pick % len(WORKERS)]
+    worker = struck_worker(cluster, fault)
     name = {"worker": worker, "backend": worker, "broker": "nats"}.get(fault.kind, fault.kind)
     if name not in cluster.running:
         return
     if fault.kind == "backend":
-        killed["backend"] += cluster.kill_backend(name)
+        killed["backend"] += bool(cluster.kill_backend(name))
         return
     killed[fault.kind] += 1
     with trio.CancelScope(shield=True, deadline=now_s() + STRUCK_S):
         await cluster.kill(name)
         await trio.sleep(fault.away_s)
         cluster.start(name)
+
+
+def struck_worker(cluster: Cluster, fault: Fault) -> str:
+    """The one that is picked, or the next that has a backend child."""
+    first = fault.pick % len(WORKERS)
+    order = [*WORKERS[first:], *WORKERS[:first]]
+    return next((worker for worker in order if cluster.backends(worker)), order[0])
 
 
 async def progress_forever(tally: Tally, killed: Counter[str], began_s: float, tell: Tell) -> NoReturn:

@@ -1,7 +1,7 @@
 """The clients of `ci/simulate --processes`: each asks one request after another until all have ended."""
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from random import Random
 
@@ -21,7 +21,9 @@ CLIENTS = 48
 
 @attrs.frozen
 class Load:
-    """`right` are the vectors of `texts`, row by row. `pause_s` is the longest that a client rests between requests."""
+    """`right` are the vectors of `texts`, row by row. `pause_s` is the longest that a client rests between requests.
+    `life` numbers the gateway's lives, and is None while it is away.
+    """
 
     port: int
     seed: int
@@ -29,6 +31,7 @@ class Load:
     right: Vectors
     tally: Tally
     pause_s: float
+    life: Callable[[], int | None]
 
     async def run(self, requests: int) -> None:
         numbers = iter(range(requests))
@@ -55,10 +58,12 @@ class Load:
         luck, began_s = Random(f"waits {self.seed} {ask.number}"), trio.current_time()
         send = partial(connection.post, ask.path, ask.media, body_of(ask, self.texts))
         while True:
+            life = self.life()
             try:
                 answer = await send()
-            except Lost:
-                answer = None
+            except Lost as loss:
+                answer, is_same = None, life is not None and life == self.life()
+                self.tally.dropped += loss.was_open and is_same
             except Unanswered:
                 return Judged("wrong", "nothing")
             if answer is not None:

@@ -59,13 +59,21 @@ class Cluster:
         """kill -9 of it and all that it started. It stays away until it is started."""
         await trio.to_thread.run_sync(self.running.pop(name).reap)
 
-    def kill_backend(self, worker: str) -> bool:
-        """kill -9 of its child alone; false where it has none now."""
-        children = children_of(self.running[worker].pid)
+    def backends(self, worker: str) -> list[int]:
+        """Its children; none where it is away, or has just come."""
+        return children_of(self.running[worker].pid) if worker in self.running else []
+
+    def kill_backend(self, worker: str) -> int:
+        """kill -9 of its child alone. How many there were."""
+        children = self.backends(worker)
         for child in children:
             with suppress(ProcessLookupError):
                 os.kill(child, signal.SIGKILL)
-        return bool(children)
+        return len(children)
+
+    def gateway_life(self) -> int | None:
+        """Its number; None while it is away."""
+        return self.lives["gateway"] if "gateway" in self.running else None
 
     async def keep_forever(self) -> NoReturn:
         while True:

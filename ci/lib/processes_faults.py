@@ -9,8 +9,10 @@ import attrs
 Kind = Literal["worker", "backend", "broker", "gateway"]
 
 ROUND: Sequence[Kind] = ("worker", "worker", "backend", "backend", "broker", "broker", "gateway")
-PAUSE_S = (3.0, 12.0)
-QUICK_PAUSE_S = (1.0, 3.0)
+QUICK_ROUND: Sequence[Kind] = ("worker", "backend", "broker", "gateway")
+"""One worker is left: with none a client waits for a minute."""
+PAUSE_S = (2.0, 8.0)
+QUICK_PAUSE_S = (1.0, 4.0)
 AWAY_S: Mapping[Kind, tuple[float, float]] = {
     "worker": (0.0, 3.0),
     "backend": (0.0, 0.0),
@@ -32,7 +34,7 @@ class Fault:
 
 def draw_faults(seed: int, *, quick: bool) -> Iterator[Fault]:
     luck = Random(f"faults {seed}")
-    pause_s = QUICK_PAUSE_S if quick else PAUSE_S
+    kinds, pause_s = (QUICK_ROUND, QUICK_PAUSE_S) if quick else (ROUND, PAUSE_S)
     while True:
-        for kind in luck.sample(ROUND, len(ROUND)):
+        for kind in luck.sample(kinds, len(kinds)):
             yield Fault(kind, luck.randrange(1 << 16), luck.uniform(*pause_s), luck.uniform(*AWAY_S[kind]))

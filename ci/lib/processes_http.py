@@ -19,7 +19,11 @@ READ_BYTES = 65536
 
 
 class Lost(Exception):
-    """No connection, or it ended before the whole answer was there."""
+    """No connection, or it ended before the whole answer was there. `was_open`: the other side had accepted it."""
+
+    def __init__(self, reason: str, *, was_open: bool) -> None:
+        super().__init__(reason)
+        self.was_open = was_open
 
 
 class Unanswered(Exception):
@@ -51,10 +55,12 @@ class Connection:
             http = h11.Connection(h11.CLIENT)
             await stream.send_all(_written(http, path, media, body))
             answer = await _read(http, stream)
-            self.strays += bool(http.trailing_data[0])
-            whole = http.their_state is h11.DONE
+            more = bool(http.trailing_data[0])
+            self.strays += more
+            whole = http.their_state is h11.DONE and not more
         except (OSError, trio.BrokenResourceError, h11.RemoteProtocolError) as error:
-            raise Lost(str(error) or type(error).__name__) from error
+            was_open = self._stream is not None
+            raise Lost(str(error) or type(error).__name__, was_open=was_open) from error
         finally:
             if not whole:
                 await self.leave()
@@ -75,7 +81,7 @@ class Connection:
             return self._stream
         with trio.move_on_after(CONNECT_S):
             return await trio.open_tcp_stream(LOOPBACK, self.port)
-        raise Lost("no connection in time")
+        raise Lost("no connection in time", was_open=False)
 
 
 def _readable(stream: trio.SocketStream) -> bool:

@@ -8,7 +8,7 @@ import trio
 
 from ci.lib.processes_cluster import Cluster
 from sie.bus.work_streams import ACK_WAIT_S
-from sie.domain.subjects import is_work_stream
+from sie.domain.subjects import DEAD_LETTERS, is_work_stream
 
 REST_S = 3 * ACK_WAIT_S
 """What a dead worker held comes back after one ack wait, and may then meet another death."""
@@ -17,10 +17,13 @@ LOOK_S = 0.5
 
 @attrs.frozen
 class Rest:
-    """`in_flight` is the gateway's count of requests; `left` the messages of each work stream. None: nobody told."""
+    """`in_flight` is the gateway's count of requests; `left` the messages of each work stream. None: nobody told.
+    `dead_letters` is work that was given up.
+    """
 
     in_flight: int | None
     left: Mapping[str, int] | None
+    dead_letters: int
     after_s: float
 
     @property
@@ -30,7 +33,8 @@ class Rest:
     def as_json(self) -> Mapping[str, object]:
         kept = {name: count for name, count in (self.left or {}).items() if count}
         streams = None if self.left is None else len(self.left)
-        return {"in_flight": self.in_flight, "left": kept, "work_streams": streams, "after_s": self.after_s}
+        found = {"in_flight": self.in_flight, "left": kept, "work_streams": streams}
+        return {**found, "dead_letters": self.dead_letters, "after_s": self.after_s}
 
 
 async def come_to_rest(cluster: Cluster) -> Rest:
@@ -38,7 +42,8 @@ async def come_to_rest(cluster: Cluster) -> Rest:
     began_s = trio.current_time()
     while True:
         passed_s = trio.current_time() - began_s
-        rest = Rest(in_flight(await cluster.get("/health")), left(await cluster.broker_view()), round(passed_s, 1))
+        view = await cluster.broker_view()
+        rest = Rest(in_flight(await cluster.get("/health")), left(view), dead_letters(view), round(passed_s, 1))
         if rest.holds or passed_s > REST_S:
             return rest
         await trio.sleep(LOOK_S)
@@ -53,6 +58,10 @@ def in_flight(health: bytes | None) -> int | None:
 def left(view: bytes | None) -> Mapping[str, int] | None:
     """From the broker's `/jsz`: by work stream; None where there is no such stream."""
     return {name: count for name, count in _streams(_read(view)) if is_work_stream(name)} or None
+
+
+def dead_letters(view: bytes | None) -> int:
+    return sum(count for name, count in _streams(_read(view)) if name == DEAD_LETTERS)
 
 
 def _streams(view: Mapping[str, object]) -> Iterator[tuple[str, int]]:

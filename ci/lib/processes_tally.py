@@ -19,7 +19,7 @@ class AnsweredTwice(Exception):
 @attrs.define(eq=False)
 class Tally:
     """`verdicts` by number of the request; `again` what made clients ask again. `ids` are the gateway's names of
-    answers: each is new.
+    answers: each is new. `dropped` counts connections that were lost though the gateway lived.
     """
 
     verdicts: dict[int, Verdict] = attrs.field(factory=dict)
@@ -31,6 +31,7 @@ class Tally:
     ids: set[str] = attrs.field(factory=set)
     ids_twice: int = 0
     strays: int = 0
+    dropped: int = 0
     texts: int = 0
     short: list[Mapping[str, object]] = attrs.field(factory=list)
 
@@ -82,6 +83,7 @@ class Tally:
             "texts_per_s": round(self.texts / seconds, 1) if seconds else None,
             "not_ended": requests - len(self.verdicts),
             "answered_twice": self.ids_twice + self.strays,
+            "dropped_by_a_living_gateway": self.dropped,
             "refused_rate": share(self.count("refused"), requests),
             "asked_again_rate": share(self.asked_again, requests),
             "asked_again_after": dict(self.again.most_common()),

@@ -3,7 +3,7 @@
 Prints JSON lines, one every ten seconds and one at the end: what was run, how often each fault was injected, how
 requests and writes ended, which states and transitions were seen. A failure is shrunk and written to a file that
 `--replay` runs again. `--mutants` runs the seeded bugs and prints the steps until each was caught, for several seeds
-and on average.
+and on average. `--processes` runs real processes instead, under load, and kills them: see `--processes --help`.
 The exit status is 1 when a rule was broken, or when a seeded bug was not caught within 2,000 steps on average.
 """
 
@@ -24,6 +24,7 @@ from statistics import median
 
 import attrs
 
+from ci.lib import processes
 from property_tests.simulation.mutants import MUTANTS
 from sie.testing.cluster.catalogue import CatalogueFolders
 from sie.testing.simulation.run import Report, run_script
@@ -43,9 +44,12 @@ MUTANT_STEPS = 2000
 MUTANT_SCRIPTS = 120
 """Some 4,500 steps: then it is not caught."""
 QUICK_S = 20.0
+PROCESSES = "--processes"
 
 
 def main(argv: Sequence[str]) -> int:
+    if PROCESSES in argv:
+        return processes.main([word for word in argv if word != PROCESSES])
     parser = argparse.ArgumentParser(
         prog="ci/simulate", description=__doc__, formatter_class=argparse.RawTextHelpFormatter
     )
@@ -53,6 +57,7 @@ def main(argv: Sequence[str]) -> int:
     parser.add_argument("--seed", type=int, default=0, help="where to begin")
     parser.add_argument("--replay", type=Path, metavar="FILE", help="run this script, and print its event log")
     parser.add_argument("--mutants", action="store_true", help="run the seeded bugs")
+    parser.add_argument(PROCESSES, action="store_true", help="real processes instead; it has options of its own")
     parser.add_argument("--seeds", type=int, default=MUTANT_SEEDS, help="how many, for each seeded bug")
     parser.add_argument("--quick", action="store_true", help=f"look for {QUICK_S:g} s, or run each seeded bug once")
     options = parser.parse_args(argv)

@@ -8,7 +8,14 @@ from contextlib import ExitStack, contextmanager
 
 import attrs
 
-from property_tests.simulation import wrong_config, wrong_following, wrong_gateway, wrong_pools, wrong_worker
+from property_tests.simulation import (
+    wrong_config,
+    wrong_dispatch,
+    wrong_following,
+    wrong_gateway,
+    wrong_pools,
+    wrong_worker,
+)
 from sie.bus.outbox import Outbox
 from sie.bus.pulls import PullLedger
 from sie.config.core.idempotency import Idempotency
@@ -16,17 +23,20 @@ from sie.config.store import ConfigStore
 from sie.config.writer import Writer
 from sie.domain.convergence import Trust
 from sie.domain.pool import Pool
-from sie.gateway.core import fleet, pool_view, routing
+from sie.gateway.core import admission, fleet, pool_view, routing
+from sie.gateway.core.chunks import RequestChunks
 from sie.gateway.core.collect import Collector
+from sie.gateway.core.demand import Demand
 from sie.gateway.core.fleet import Fleet
 from sie.gateway.core.pool_ring import Ring
 from sie.gateway.core.pool_view import PoolView
-from sie.gateway.dispatch import handoff
+from sie.gateway.dispatch import direct, handoff
 from sie.gateway.dispatch.dispatcher import Dispatcher as Dispatch
 from sie.gateway.dispatch.inbox import Inbox
+from sie.gateway.dispatch.payloads import Payloads
 from sie.gateway.dispatch.pending import Pending
 from sie.gateway.http import inference
-from sie.gateway.pools import kubernetes, telling
+from sie.gateway.pools import kubernetes, telling, upkeep
 from sie.gateway.pools.kubernetes import KubernetesPools
 from sie.gateway.pools.telling import Telling
 from sie.gateway.sync import bootstrap, deltas, following, poller
@@ -39,7 +49,9 @@ from sie.worker.consume.dispatcher import Dispatcher
 from sie.worker.consume.intake import Intake
 from sie.worker.consume.lane import LaneWork
 from sie.worker.core import flights
+from sie.worker.core.cancels import Tombstones
 from sie.worker.core.flights import Flights
+from sie.worker.core.gate import Gate
 from sie.worker.core.held_work import HeldWork
 from sie.worker.core.models import ModelStates
 from sie.worker.core.state import WorkerState
@@ -184,4 +196,17 @@ POOLS: Mapping[str, Mutant] = {
     "time falls": mutant("a renewal shortens a lease", Pool, "renewed", wrong_pools.takes_the_time_given),
     "unheard": mutant("an own change is not told", Telling, "written", wrong_pools.waits_for_the_watch),
 }
-MUTANTS: Mapping[str, Mutant] = {**GATEWAY, **WORKER, **CONFIG, **FOLLOWING, **POOLS}
+DISPATCH: Mapping[str, Mutant] = {
+    "reserved": mutant("a reservation is kept", RequestChunks, "release", wrong_dispatch.keeps_the_reservation),
+    "payload left": mutant("an input stays aside", Payloads, "discard_soon", wrong_dispatch.leaves_the_payload),
+    "lease kept": mutant("a handoff lease is kept", Demand, "end_handover", wrong_dispatch.keeps_the_lease),
+    "never met": mutant("demand outlives its work", Demand, "met", wrong_dispatch.never_met),
+    "met early": mutant("workers that come end demand", upkeep, "capacity_of", wrong_dispatch.met_by_registration),
+    "no demand": mutant("nobody says what is wanted", Demand, "record_cold", wrong_dispatch.leaves_no_trace),
+    "counts stale": mutant("a withdrawn result counts", Collector, "resent", wrong_dispatch.counts_stale_results),
+    "no tombstones": mutant("tombstones cover nothing", Tombstones, "covers", wrong_dispatch.covers_nothing),
+    "any pool": mutant("work of any pool is run", Gate, "judge", wrong_dispatch.admits_all),
+    "no fallback": mutant("what nobody takes waits", direct, "unseen_items", wrong_dispatch.never_falls_back),
+    "lane held": mutant("a lane's load stays", admission._Holding, "__exit__", wrong_dispatch.never_leaves_its_lane),
+}
+MUTANTS: Mapping[str, Mutant] = {**GATEWAY, **WORKER, **CONFIG, **FOLLOWING, **POOLS, **DISPATCH}

@@ -17,6 +17,7 @@ from sie.worker.consume.cancels import Cancels
 from sie.worker.consume.dispatcher import Dispatcher
 from sie.worker.consume.intake import Intake
 from sie.worker.consume.lane import LaneWork
+from sie.worker.consume.payloads import Fetched
 from sie.worker.consume.wakeup import Wakeup
 from sie.worker.core.accept import Run, asked_name
 from sie.worker.core.flights import Flights, Landing
@@ -105,8 +106,8 @@ def discards(self: Answers, delivery: Delivery, *, delay_s: float = 0.0) -> None
     self.discard(delivery)
 
 
-def holds_and_gives_back(self: Intake, delivery: Delivery, item: WorkItem, serving_id: str) -> None:
-    RIGHT_HOLD(self, delivery, item, serving_id)
+def holds_and_gives_back(self: Intake, delivery: Delivery, fetched: Fetched, serving_id: str) -> None:
+    RIGHT_HOLD(self, delivery, fetched, serving_id)
     self.answers.give_back(delivery)
 
 

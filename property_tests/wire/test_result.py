@@ -4,7 +4,8 @@ from hypothesis import given
 
 from sie.testing import message_strategies, strategies
 from sie.wire.codec import pack, unpack
-from sie.wire.result import WorkResult, decode_result, encode_result
+from sie.wire.converters import TOLERANT, structure
+from sie.wire.result import WorkResult, decode_result, decode_usual_result, encode_result
 from tests.wire.refusals import problems_of, with_each_field_wrong
 
 
@@ -32,3 +33,9 @@ def test_the_keys_of_a_newer_peer_are_tolerated(result: WorkResult, more: dict[s
 def test_a_value_of_the_wrong_type_is_refused_with_its_place(result: WorkResult) -> None:
     for name, data in with_each_field_wrong(encode_result(result)):
         assert [p.loc[0] for p in problems_of(decode_result, data)] == [name]
+
+
+@given(message_strategies.work_results)
+def test_the_quick_way_reads_the_same(result: WorkResult) -> None:
+    data = encode_result(result)
+    assert decode_usual_result(data) == structure(TOLERANT, unpack(data), WorkResult) == result

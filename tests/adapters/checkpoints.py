@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from safetensors.numpy import save_file
 from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processors
 
-from sie.adapters.api import ModelSpec
+from sie.adapters.api import EncodedRow, ModelSpec
 
 Tensors = dict[str, NDArray[np.float32]]
 TINY: Mapping[str, object] = {
@@ -25,6 +25,11 @@ TINY: Mapping[str, object] = {
     "layer_norm_eps": 1e-12,
     "hidden_act": "gelu",
 }
+
+
+def dense_of(row: EncodedRow) -> NDArray[np.float32]:
+    assert row.dense is not None
+    return row.dense
 
 
 def tiny_tensors(seed: int = 0) -> Tensors:

@@ -11,6 +11,7 @@ import yaml
 from numpy.typing import NDArray
 
 from sie.adapters.api import EncodeInput, Encoder, ModelSpec, Progress
+from tests.adapters.checkpoints import dense_of
 
 if TYPE_CHECKING:
     from sie.adapters.tasks.dense import DenseEncoder
@@ -37,7 +38,7 @@ def minilm_spec() -> ModelSpec:
 
 
 def vectors_of(encoder: Encoder, texts: Sequence[str]) -> NDArray[np.float32]:
-    return np.stack([row.dense for row in encoder.encode([EncodeInput(text) for text in texts]).rows])
+    return np.stack([dense_of(row) for row in encoder.encode([EncodeInput(text) for text in texts]).rows])
 
 
 @pytest.fixture(scope="module")
@@ -94,7 +95,7 @@ def test_any_string_has_a_finite_unit_vector(encoder: Encoder, text: str) -> Non
     assert np.linalg.norm(vector) == pytest.approx(1, abs=1e-5)
 
 
-def test_a_warm_load_compiles_nothing(dense: "type[DenseEncoder]", encoder: Encoder, engine_cache: str) -> None:
+def test_a_warm_load_compiles_nothing(dense: "type[DenseEncoder]", encoder: "DenseEncoder", engine_cache: str) -> None:
     reports: list[Progress] = []
     again = dense.load(minilm_spec(), cache_dir=engine_cache, report=reports.append)
     assert again.dims == encoder.dims == 384

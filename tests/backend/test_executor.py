@@ -54,7 +54,7 @@ def test_the_instruction_reaches_the_adapter() -> None:
     ("item", "named"),
     [
         (EncodeItem(item={"text": "a"}, output_types=("dense", "sparse")), ("sparse", "dense")),
-        (EncodeItem(item={"text": "a"}, options={"output_dtype": "int8"}), ("int8", "float32")),
+        (EncodeItem(item={"text": "a"}, options={"output_dtype": "int4"}), ("int4", "float32")),
         (EncodeItem(item={"images": []}), ("text", "images")),
         (EncodeItem(item={"text": 5}), ("text",)),
         (EncodeItem(item={}), ("text", "nothing")),

@@ -65,6 +65,14 @@ def test_work_waits_in_files_unless_the_environment_says_otherwise() -> None:
     assert service("worker", given).environ["SIE_STREAM_STORAGE"] == "memory"
 
 
+def test_the_worker_listens_nowhere_unless_the_environment_says_so_and_drains_within_its_grace() -> None:
+    worker = service("worker", plan())
+    assert worker.environ["SIE_WORKER_PORT"] == "none"
+    assert float(worker.environ["SIE_DRAIN_GRACE_S"]) < worker.grace_s
+    given = plan_up(UpSettings(), FOLDERS, Ports(1, 2, 3), PROGRAMS, {"SIE_WORKER_PORT": "8081"})
+    assert service("worker", given).environ["SIE_WORKER_PORT"] == "8081"
+
+
 def test_the_config_service_restores_its_store_from_the_state_folder() -> None:
     environ = service("config", plan()).environ
     assert (environ["SIE_CONFIG_STORE_DIR"], environ["SIE_CONFIG_RESTORE"]) == ("/state/config", "true")

@@ -5,11 +5,12 @@ import logging
 import httpx2
 import pytest
 import trio
+import trio.testing
 
 from sie.web.bodies import json_reply, text_reply
 from sie.web.quart import Surface, build_quart
 from sie.web.routes import Headers, Reply, Request, Route
-from sie.web.server import serve_hypercorn
+from sie.web.server import DRAIN_S, serve_hypercorn
 
 
 async def echo(request: Request) -> Reply:
@@ -72,6 +73,26 @@ async def test_routes_faults_and_a_stop_in_mid_request(caplog: pytest.LogCapture
                     await entered.wait()
                     stop.set()
                     release.set()
+
+
+async def test_a_connection_that_is_kept_for_later_does_not_hold_up_the_stop() -> None:
+    stop, ended = trio.Event(), trio.Event()
+    app = build_quart("test", (Route("POST", "/one/{name}", echo),), SURFACE)
+
+    async def serve(task_status: trio.TaskStatus[str] = trio.TASK_STATUS_IGNORED) -> None:
+        await serve_hypercorn(app, host="127.0.0.1", port=0, stop=stop, task_status=task_status)
+        ended.set()
+
+    with trio.fail_after(20):
+        async with trio.open_nursery() as nursery:
+            url: str = await nursery.start(serve)
+            async with httpx2.AsyncClient(base_url=url, trust_env=False) as client:
+                for _ in range(3):
+                    assert (await client.post("/one/a", content=b"x")).status_code == 200
+                await trio.testing.wait_all_tasks_blocked(0.05)
+                stop.set()
+                with trio.fail_after(DRAIN_S / 2):
+                    await ended.wait()
 
 
 async def _expect_done(client: httpx2.AsyncClient) -> None:

@@ -28,6 +28,7 @@ from sie.wire.ipc import (
     LoadModel,
     ModelUpdate,
     Request,
+    UnloadModel,
     frame,
 )
 from sie.wire.result import WorkResult, decode_result
@@ -183,6 +184,7 @@ class ScriptedQueue:
     buffered: list[Delivery] = attrs.field(factory=list)
     arrived: trio.Event = attrs.field(factory=trio.Event)
     is_lost: bool = False
+    deleted: int = 0
 
     async def ensure(self) -> None:
         await trio.lowlevel.checkpoint()
@@ -198,6 +200,14 @@ class ScriptedQueue:
             yield self
         finally:
             self.left += 1
+
+    async def is_empty(self) -> bool:
+        await trio.lowlevel.checkpoint()
+        return not self.buffered
+
+    async def delete(self) -> None:
+        await trio.lowlevel.checkpoint()
+        self.deleted += 1
 
     async def receive(self) -> Delivery:
         while True:
@@ -256,6 +266,8 @@ class Peer:
         while (request := await self.hear()) is not None:
             if isinstance(request, LoadModel):
                 await self.say(ModelUpdate(serving_id=request.serving_id, state="loading", activity="compiling 1/2"))
+                await self.say(Finished(id=request.id))
+            elif isinstance(request, UnloadModel):
                 await self.say(Finished(id=request.id))
             elif isinstance(request, EncodeBatch):
                 if on_batch is not None:

@@ -16,10 +16,13 @@ from sie.wire.heartbeat import decode_heartbeat
 from sie.wire.pool_listing import ListedPool
 from sie.wire.result import WorkResult
 from sie.worker.app import World, run
-from sie.worker.children import Child, Report, open_child
+from sie.worker.children import Child, Report
+from sie.worker.consume.crash_book import CrashMemory, CrashStore
 from sie.worker.consume.source import Queue, WorkSource
+from sie.worker.devices import open_children
 from sie.worker.gate import GatewayPools, PoolsUnread
-from sie.worker.settings import WorkerSettings
+from sie.worker.http.serving import Serve
+from sie.worker.settings import WorkerSettings, plan_worker
 from tests.worker.doubles import (
     BUNDLE,
     LANE,
@@ -111,14 +114,26 @@ async def worker(
     authority: ScriptedAuthority | None = None,
     pool: str = LANE.pool,
     pools: ScriptedPools | None = None,
+    serve_status: Serve | None = None,
+    crash_store: CrashStore | None = None,
+    device: str = "cpu",
+    memory_bytes: int | None = None,
 ) -> AsyncIterator[Stage]:
     """Stopped at the end of the block, and waited for. Without `pools` it has no gateway to ask."""
     stage = Stage(trio.Event(), ScriptedBus(), ScriptedQueue(), ScriptedLaunch(scripts or (serve,)))
     gateway_url = None if pools is None else "http://gateway"
     settings = WorkerSettings(
-        worker_id=WORKER, preload=preload, pool=pool, gateway_url=gateway_url, auth_token="inference"
+        worker_id=WORKER,
+        preload=preload,
+        pool=pool,
+        gateway_url=gateway_url,
+        auth_token="inference",
+        device=device,
+        model_memory_bytes=memory_bytes,
     )
-    world = world_of(stage, authority or ScriptedAuthority(), pools or ScriptedPools())
+    children = len(plan_worker(settings).devices)
+    world = world_of(stage, authority or ScriptedAuthority(), pools or ScriptedPools(), children=children)
+    world = attrs.evolve(world, serve=serve_status, crash_store=crash_store or CrashMemory())
     async with trio.open_nursery() as nursery:
         nursery.start_soon(_run, settings, world, stage)
         yield stage
@@ -130,7 +145,7 @@ async def _run(settings: WorkerSettings, world: World, stage: Stage) -> None:
     stage.ended.set()
 
 
-def world_of(stage: Stage, authority: ScriptedAuthority, pools: ScriptedPools) -> World:
+def world_of(stage: Stage, authority: ScriptedAuthority, pools: ScriptedPools, *, children: int = 1) -> World:
     @asynccontextmanager
     async def open_bus(url: str, *, inbox: str, name: str) -> AsyncIterator[Bus]:
         assert url
@@ -145,7 +160,7 @@ def world_of(stage: Stage, authority: ScriptedAuthority, pools: ScriptedPools) -
         yield authority
 
     def open_scripted(report: Report) -> AbstractAsyncContextManager[Child]:
-        return open_child(stage.launch, report)
+        return open_children((stage.launch,) * children, report)
 
     def open_source(_: Bus, queue: Queue) -> WorkSource:
         assert queue.stream.name == queue.consumer.stream

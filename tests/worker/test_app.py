@@ -12,10 +12,9 @@ from sie.domain.worker import HEARTBEAT_INTERVAL_S
 from sie.wire.codec import pack
 from sie.wire.heartbeat import decode_heartbeat
 from sie.wire.ipc import EncodeBatch, Failed, Finished, LoadModel
-from sie.worker.consume.lane import DRAIN_S
 from sie.worker.core.flights import MAX_BATCHES
 from sie.worker.core.held_work import FULL_ITEMS
-from sie.worker.core.models import REST
+from sie.worker.settings import WorkerSettings
 from tests.worker.doubles import HASH, MODEL, OTHER, REPLY, UNIX_S, WORKER, Peer, delivery, finished, work
 from tests.worker.stage import ScriptedAuthority, until, words_of, worker
 
@@ -47,7 +46,13 @@ async def refuse_loads(peer: Peer) -> None:
     await peer.greet()
     while isinstance(request := await peer.hear(), LoadModel):
         await peer.say(
-            Failed(id=request.id, error_code="MODEL_LOAD_FAILED", error="NETWORK: no route", permanent=False)
+            Failed(
+                id=request.id,
+                error_code="MODEL_LOAD_FAILED",
+                error="NETWORK: no route",
+                permanent=False,
+                error_class="NETWORK",
+            )
         )
 
 
@@ -172,7 +177,7 @@ async def test_a_batch_that_outlasts_the_bound_of_the_drain_goes_back_too(autoju
         began = trio.current_time()
         stage.stop.set()
         await stage.ended.wait()
-        assert trio.current_time() - began == pytest.approx(DRAIN_S)
+        assert trio.current_time() - began == pytest.approx(WorkerSettings().drain_grace_s)
         assert words_of(stage)[1][-1] == b"-NAK"
 
 
@@ -334,7 +339,8 @@ async def test_a_failed_load_refuses_its_items_until_the_model_has_rested(autoju
         first, second = await stage.results(2)
         assert (first.error_code, first.error) == ("MODEL_LOAD_FAILED", "NETWORK: no route")
         assert second.error_code == "MODEL_LOAD_FAILED"
-        assert second.retry_after_s == REST.initial_s
+        assert second.retry_after_s == 30
+        assert (second.error_class, second.attempts, second.permanent) == ("NETWORK", 1, False)
         assert [m.state for m in stage.status().models if m.serving_id == MODEL] == ["failed"]
         assert words_of(stage) == {1: [b"+ACK"], 2: [b"+ACK"]}
 
@@ -346,7 +352,8 @@ async def test_a_preloaded_model_is_tried_again_after_its_rest(autojump_clock: C
         await peer.greet()
         while isinstance(request := await peer.hear(), LoadModel):
             tries.append(trio.current_time())
-            failed = Failed(id=request.id, error_code="MODEL_LOAD_FAILED", error="NETWORK", permanent=False)
+            failed = Failed(id=request.id, error_code="MODEL_LOAD_FAILED", error="no route", permanent=False)
+            failed = attrs.evolve(failed, error_class="NETWORK")
             await peer.say(failed if len(tries) < 3 else Finished(id=request.id))
 
     async with worker(fail_twice, preload=(MODEL,)) as stage:

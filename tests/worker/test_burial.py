@@ -145,7 +145,7 @@ class Box:
 
 def held(seq: int) -> Held:
     item = work(seq)
-    return Held(item, Candidate(seq, MODEL, item.operation, 1), delivery(item, seq), 0.0, 0.0)
+    return Held(item, Candidate(seq, MODEL, item.operation, 1, ("gw-1", "r1")), delivery(item, seq), 0.0, 0.0)
 
 
 def burial(box: Box) -> Burial:

@@ -8,8 +8,8 @@ import trio.testing
 
 from sie.wire.ipc import EncodeBatch, EncodeItem, Failed, Finished, Hello, LoadModel, ModelUpdate
 from sie.worker.children import Child, open_child
-from sie.worker.core.flights import BATCH_LIMIT_S, Answer
-from sie.worker.core.state import ChildEvent, Died, LoadEnded
+from sie.worker.core.flights import BATCH_LIMIT_S, Answer, Crashed, Left
+from sie.worker.core.state import ChildEvent, Died, LoadEnded, Unloaded
 from tests.worker.doubles import MODEL, Peer, Script, ScriptedLaunch, serve
 
 LOAD = LoadModel(id=0, serving_id=MODEL, adapter_path="acme:Small", model_id=MODEL)
@@ -76,38 +76,56 @@ async def test_a_batch_is_answered_with_its_own_outcomes_in_order(autojump_clock
     assert [type(event) for event in events] == [Hello, ModelUpdate, LoadEnded]
 
 
-async def test_a_batch_that_was_with_a_dying_child_is_answered_by_the_next_one_which_loaded_the_model_first(
+async def test_a_batch_that_was_with_a_dying_child_crashed_and_the_next_one_loads_the_model_first(
     autojump_clock: trio.testing.MockClock,
 ) -> None:
     async with child_of(die_at_a_batch, serve) as (child, events, launch):
-        assert texts(await child.encode(MODEL, (item("a"),))) == [b"a"]
+        assert isinstance(await child.encode(MODEL, (item("a"),)), Crashed)
+        assert texts(await child.encode(MODEL, (item("a"),), alone=True)) == [b"a"]
     assert launch.launched == 2
     kinds = [type(event) for event in events if not isinstance(event, ModelUpdate)]
     assert kinds == [Hello, LoadEnded, Died, Hello, LoadEnded]
 
 
-async def test_a_batch_that_was_with_three_dying_children_is_given_up_and_its_neighbour_is_not(
+async def test_a_batch_that_was_not_with_the_dying_child_is_answered_by_the_next_one(
     autojump_clock: trio.testing.MockClock,
 ) -> None:
     answers: dict[str, Answer] = {}
 
     async def ask(child: Child, text: str) -> None:
-        answers[text] = await child.encode(MODEL, (item(text),))
+        answers[text] = await child.encode(MODEL, (item(text),), alone=True)
 
     async with child_of(die_of_poison) as (child, _, launch), trio.open_nursery() as nursery:
         nursery.start_soon(ask, child, "poison")
         nursery.start_soon(ask, child, "good")
-    assert isinstance(answers["poison"], Failed)
-    assert answers["poison"].error_code == "inference_error"
+    assert isinstance(answers["poison"], Crashed)
     assert texts(answers["good"]) == [b"good"]
-    assert launch.launched in (3, 4)
+    assert launch.launched == 2
 
 
 async def test_a_child_that_owes_an_answer_for_too_long_is_replaced(autojump_clock: trio.testing.MockClock) -> None:
     async with child_of(hang_at_a_batch, serve) as (child, _, launch):
+        assert isinstance(await child.encode(MODEL, (item("a"),)), Crashed)
+        assert trio.current_time() > BATCH_LIMIT_S
         assert texts(await child.encode(MODEL, (item("a"),))) == [b"a"]
     assert launch.launched == 2
-    assert trio.current_time() > BATCH_LIMIT_S
+
+
+async def test_a_model_is_unloaded_after_its_batches_and_takes_no_more(autojump_clock: trio.testing.MockClock) -> None:
+    answers: list[Answer] = []
+
+    async def ask(child: Child) -> None:
+        answers.append(await child.encode(MODEL, (item("a"),)))
+
+    async with child_of(serve) as (child, events, _):
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(ask, child)
+            await trio.testing.wait_all_tasks_blocked()
+            child.unload_nowait(MODEL)
+            assert isinstance(await child.encode(MODEL, (item("b"),)), Left)
+        await child.unload(MODEL)
+    assert [texts(answer) for answer in answers] == [[b"a"]]
+    assert events.count(Unloaded(MODEL)) == 2
 
 
 async def test_a_child_that_does_not_speak_the_protocol_is_replaced(autojump_clock: trio.testing.MockClock) -> None:

@@ -26,7 +26,9 @@ def test_the_settings_by_default_name_the_default_lane() -> None:
         (["--bundle", "a b"], "bundle 'a b' must match"),
         (["--machine-profile", ""], "machine profile '' must match"),
         (["--worker-id", "a/b"], "worker id 'a/b' must match"),
-        (["--device", "tpu"], "SIE_DEVICE must be cpu, cuda or cuda:N, not 'tpu'"),
+        (["--port", "-1"], "SIE_WORKER_PORT must be 0 to 65535 or none, not '-1'"),
+        (["--port", "65536"], "SIE_WORKER_PORT must be 0 to 65535 or none, not '65536'"),
+        (["--device", "tpu"], "SIE_DEVICE must be cpu, cpu:N, cuda, cuda:N or cuda:N,cuda:M, not 'tpu'"),
         (
             ["--gateway-url", "gateway:8080"],
             "SIE_GATEWAY_URL must be http://host:port or https://host, not 'gateway:8080'",
@@ -37,6 +39,11 @@ def test_a_setting_that_cannot_be_is_refused_before_anything_starts(flags: list[
     result = CliRunner().invoke(main, ["serve", *flags])
     assert result.exit_code == 2
     assert said in result.output
+
+
+@pytest.mark.parametrize(("text", "port"), [("8080", 8080), ("0", 0), ("none", None), ("None", None)])
+def test_the_port_of_the_status_is_a_number_or_none(text: str, port: int | None) -> None:
+    assert plan_worker(WorkerSettings(worker_id=WORKER, port=text)).port == port
 
 
 def test_an_age_below_the_last_delivery_is_refused_before_anything_starts() -> None:
@@ -51,15 +58,16 @@ def test_a_worker_without_a_name_makes_one_that_fits() -> None:
 
 def test_the_backend_is_started_by_this_python_wherever_the_package_is() -> None:
     settings = WorkerSettings(device="cuda:1", log_level="debug", log_json=True)
-    command = backend_command(settings, "/cache")
+    command = backend_command(settings, "cuda:1", "/cache")
     assert command[:4] == (sys.executable, "-P", "-m", "sie.backend")
     assert " ".join(command[4:]) == "--device cuda:1 --cache-dir /cache --log-level debug --json-logs"
 
 
 @pytest.mark.system
-def test_the_parent_loads_no_arrays_and_no_model_code() -> None:
+def test_the_parent_loads_no_arrays_no_model_code_and_no_server_before_it_is_to_serve() -> None:
     imports = "import sys, sie.worker.__main__, sie.worker.app, sie.bus.nats"
-    program = f"{imports}; print(*({{'numpy', 'jax', 'flax', 'tokenizers'}} & set(sys.modules)))"
+    heavy = "{'numpy', 'jax', 'flax', 'tokenizers', 'quart', 'hypercorn'}"
+    program = f"{imports}; print(*({heavy} & set(sys.modules)))"
     loaded = subprocess.run([sys.executable, "-c", program], check=True, capture_output=True, text=True)
     assert loaded.stdout.split() == []
 

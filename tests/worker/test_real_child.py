@@ -4,17 +4,21 @@ import os
 import signal
 import sys
 from collections.abc import AsyncIterator
+from functools import partial
 from pathlib import Path
 from subprocess import PIPE
 
+import attrs
 import pytest
 import trio
 
-from sie.wire.ipc import Finished, Hello
+from sie.backend.host_memory import host_memory_bytes
+from sie.wire.ipc import Failed, Finished, Hello
 from sie.worker.children import NoBackend, launch_process
-from sie.worker.core.flights import Answer
-from sie.worker.core.state import ChildEvent, Died
-from tests.worker.real_child import LOAD, MODEL, ROOT, environment, is_alive, open_real_child, texts_of
+from sie.worker.core.flights import Answer, Crashed, Left
+from sie.worker.core.state import ChildEvent, Died, LoadEnded
+from sie.worker.devices import open_children
+from tests.worker.real_child import COMMAND, LOAD, MODEL, ROOT, environment, is_alive, open_real_child, texts_of
 from tests.worker.stage import until
 
 pytestmark = [pytest.mark.system]
@@ -32,12 +36,16 @@ def pids(events: list[ChildEvent]) -> list[int]:
     return [event.pid for event in events if isinstance(event, Hello)]
 
 
+def ends_of(events: list[ChildEvent]) -> list[Answer]:
+    return [event.answer for event in events if isinstance(event, LoadEnded)]
+
+
 def socket_path(pid: int) -> Path:
     arguments = Path(f"/proc/{pid}/cmdline").read_text(encoding="utf-8").split("\0")
     return Path(arguments[arguments.index("--socket") + 1])
 
 
-async def test_a_batch_survives_the_kill_of_its_child_and_is_answered_once() -> None:
+async def test_a_batch_whose_child_is_killed_lands_once_and_runs_in_the_next_one() -> None:
     events: list[ChildEvent] = []
     answers: list[Answer] = []
     async with open_real_child(events.append) as child:
@@ -47,24 +55,56 @@ async def test_a_batch_survives_the_kill_of_its_child_and_is_answered_once() -> 
 
             async def ask() -> None:
                 answers.append(await child.encode(MODEL, texts_of("sleep 1", "b")))
+                answers.append(await child.encode(MODEL, texts_of("b"), alone=True))
 
             nursery.start_soon(ask)
             await trio.sleep(0.3)
             os.kill(pids(events)[0], signal.SIGKILL)
         assert len(pids(events)) == 2
-    (answer,) = answers
+    crashed, answer = answers
+    assert isinstance(crashed, Crashed)
     assert isinstance(answer, Finished)
-    assert [outcome.input_tokens for outcome in answer.outcomes] == [4, 3]
+    assert [outcome.input_tokens for outcome in answer.outcomes] == [3]
     assert sum(isinstance(event, Died) for event in events) == 1
 
 
-async def test_an_input_that_kills_every_child_gets_an_error_and_the_next_one_works() -> None:
+async def test_an_input_that_kills_its_child_crashes_and_the_next_one_works() -> None:
     async with open_real_child(lambda _: None) as child:
         child.load_nowait(LOAD)
-        poisoned = await child.encode(MODEL, texts_of("die"))
-        assert not isinstance(poisoned, Finished)
-        assert poisoned.error_code == "inference_error"
+        assert isinstance(await child.encode(MODEL, texts_of("die")), Crashed)
         assert isinstance(await child.encode(MODEL, texts_of("a")), Finished)
+
+
+async def test_a_real_child_says_what_it_has_and_what_a_model_takes_and_unloads_it() -> None:
+    events: list[ChildEvent] = []
+    async with open_real_child(events.append) as child:
+        child.load_nowait(attrs.evolve(LOAD, loadtime={"bytes": 1000}, room_bytes=999))
+        await until(lambda: bool(ends_of(events)))
+        child.load_nowait(attrs.evolve(LOAD, loadtime={"bytes": 1000}, room_bytes=1000))
+        assert isinstance(await child.encode(MODEL, texts_of("a")), Finished)
+        await child.unload(MODEL)
+        assert isinstance(await child.encode(MODEL, texts_of("a")), Left)
+        child.load_nowait(LOAD)
+        assert isinstance(await child.encode(MODEL, texts_of("a")), Finished)
+    refused, loaded, _ = ends_of(events)
+    assert isinstance(refused, Failed)
+    assert (refused.error_class, refused.memory_bytes) == ("OOM", 1000)
+    assert isinstance(loaded, Finished)
+    assert loaded.memory_bytes == 1000
+    assert [event.memory_bytes for event in events if isinstance(event, Hello)] == [host_memory_bytes()]
+
+
+async def test_several_devices_are_as_many_processes_and_each_model_is_with_its_own() -> None:
+    events: list[ChildEvent] = []
+    launches = [partial(launch_process, COMMAND)] * 2
+    async with open_children(launches, events.append) as child:
+        for device, name in enumerate(("acme/a", "acme/b")):
+            child.load_nowait(attrs.evolve(LOAD, serving_id=name), device=device)
+            assert isinstance(await child.encode(name, texts_of("a")), Finished)
+        assert isinstance(await child.encode("acme/a", texts_of("die")), Crashed)
+        assert isinstance(await child.encode("acme/b", texts_of("a")), Finished)
+    assert len({*pids(events)}) >= 2
+    assert [event.number for event in events if isinstance(event, Died)] == [0]
 
 
 async def test_leaving_ends_a_child_that_computes_and_its_folder_is_gone_since_it_connected() -> None:

@@ -85,8 +85,8 @@ def test_a_result_in_chunks_is_as_good_as_one_in_one_piece(
     collector = collector_of(3)
     collector.resent(1)
     for index in order:
-        origin = "direct" if is_stale and index == 1 else None
-        whole = encode_result(attrs.evolve(result("mine", index, 0), result_msgpack=blob, origin=origin))
+        came = attrs.evolve(result("mine", index, 0), origin="direct" if is_stale and index == 1 else None)
+        whole = encode_result(attrs.evolve(came, result_msgpack=blob))
         for chunk in chunks_of(whole, index, -(-len(whole) // min(64, -(-len(whole) // size)))):
             collector.receive(chunk)
     if is_stale:

@@ -13,7 +13,7 @@ from sie.domain.registry import RegistrySnapshot
 from sie.testing import message_strategies as messages
 from sie.testing import strategies as sie_st
 from sie.wire.codec import pack
-from sie.wire.work import WorkItem, encode_work
+from sie.wire.work import Operation, WorkItem, encode_work
 from sie.worker.core.accept import (
     POOL_NAK_S,
     AckDrop,
@@ -97,14 +97,21 @@ def test_only_what_the_lane_serves_and_its_model_does_runs_and_all_of_that_does(
     lane = attrs.evolve(data.draw(sie_st.lanes), bundle=data.draw(st.sampled_from(bundles)))
     model, _, profile = data.draw(st.sampled_from(names)).partition(":")
     asked = attrs.evolve(
-        item, item={"text": ""}, deadline=None, model_id=model, profile_id=profile, bundle_config_hash=""
+        item,
+        item={"text": ""},
+        query_item={"text": ""},
+        score_items=({"text": ""},),
+        deadline=None,
+        model_id=model,
+        profile_id=profile,
+        bundle_config_hash="",
     )
     found = snapshot.find(asked_name(asked))
     verdict = judge_delivery(asked, snapshot, lane, ADMITTED, is_cancelled=False, now_s=0)
     if found is None or lane.bundle not in found.bundles:
         assert isinstance(verdict, Refuse)
         assert verdict.code is ErrorCode.MODEL_NOT_FOUND
-    elif asked.operation == "encode" and (found.model.encode_dims or not found.model.scores):
+    elif _does(asked.operation, found.model):
         assert verdict == Run(found.model.serving_id(found.profile))
     else:
         assert isinstance(verdict, Refuse)
@@ -113,11 +120,19 @@ def test_only_what_the_lane_serves_and_its_model_does_runs_and_all_of_that_does(
         assert asked.operation in verdict.message
 
 
+def _does(operation: Operation, model: Model) -> bool:
+    """A model of which no task is told encodes."""
+    told = {"encode": bool(model.encode_dims), "score": model.scores, "extract": model.extracts}
+    return told[operation] or (operation == "encode" and not any(told.values()))
+
+
 @given(messages.work_items, sie_st.models, st.none() | sie_st.items)
 def test_a_text_models_item_without_a_text_is_refused_by_name_of_what_it_has(
     work: WorkItem, model: Model, item: Mapping[str, object] | None
 ) -> None:
-    refused = judge_input(attrs.evolve(work, item=item), model)
+    of_score = {"query_item": {"text": ""}, "score_items": None if item is None else (item,)}
+    own = of_score if work.operation == "score" else {"item": item}
+    refused = judge_input(attrs.evolve(work, payload_ref=None, query_payload_ref=None, **own), model)
     has_text = item is not None and isinstance(item.get("text"), str)
     assert (refused is None) == (item is not None and (has_text or "image" in model.inputs))
     if refused is not None:

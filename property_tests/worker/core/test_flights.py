@@ -1,14 +1,15 @@
-"""Through any deaths: every request lands exactly once, only the guilty are given up, models come before batches."""
+"""Through any deaths: every request lands exactly once, the suspect go alone, models come before batches."""
 
 import attrs
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sie.wire.ipc import EncodeBatch, Failed, Finished, LoadModel, Request
-from sie.worker.core.flights import BATCH_LIMIT_S, MAX_BATCHES, MAX_DEATHS, Flights, GivenUp, Landing
+from sie.wire.ipc import EncodeBatch, Failed, Finished, LoadModel, Request, UnloadModel
+from sie.worker.core.flights import BATCH_LIMIT_S, MAX_BATCHES, MAX_DEATHS, Crashed, Flights, Landing, Left, given_up
 
 MODELS = ("a", "b")
-steps = st.lists(st.tuples(st.sampled_from(("batch", "send", "answer", "die")), st.integers(0, 3)), max_size=60)
+STEPS = ("batch", "alone", "send", "answer", "die", "load", "unload", "abandon")
+steps = st.lists(st.tuples(st.sampled_from(STEPS), st.integers(0, 3)), max_size=60)
 
 
 def load(serving_id: str) -> LoadModel:
@@ -27,14 +28,21 @@ class Child:
     loaded: set[str] = attrs.field(factory=set)
 
     def take(self, request: Request) -> None:
-        assert isinstance(request, LoadModel) or request.serving_id in self.loaded, "its model is not here"
+        assert not isinstance(request, EncodeBatch) or request.serving_id in self.loaded, "its model is not here"
+        leaving = [one.serving_id for one in self.has if isinstance(one, UnloadModel)]
+        assert request.serving_id not in leaving
+        if isinstance(request, UnloadModel):
+            assert all(one.serving_id != request.serving_id for one in self.has)
         self.has.append(request)
         assert sum(isinstance(one, EncodeBatch) for one in self.has) <= MAX_BATCHES
+        assert sum(not isinstance(one, EncodeBatch) for one in self.has) <= 1
 
     def answer(self) -> Finished:
         request = self.has.pop(0)
         if isinstance(request, LoadModel):
             self.loaded.add(request.serving_id)
+        elif isinstance(request, UnloadModel):
+            self.loaded.discard(request.serving_id)
         return Finished(id=request.id)
 
 
@@ -49,46 +57,101 @@ def drain(flights: Flights, child: Child) -> list[Landing]:
 
 
 @given(steps)
-def test_every_batch_lands_exactly_once_through_any_deaths(history: list[tuple[str, int]]) -> None:
+def test_every_request_lands_exactly_once_through_any_deaths(history: list[tuple[str, int]]) -> None:
     flights, child, asked, landed = Flights(), Child(), set[int](), list[Landing]()
-    for name in MODELS:
-        flights.add(load(name))
+    asked |= {flights.add(load(name)) for name in MODELS}
     landed += drain(flights, child)
     for step, number in history:
-        if step == "batch" and flights.knows(MODELS[number % 2]):
-            asked.add(flights.add(batch(MODELS[number % 2])))
-        elif step == "send" and (request := flights.next_to_send(0.0)) is not None:
-            child.take(request)
-        elif step == "answer" and child.has:
-            landed += flights.land(child.answer())
-        elif step == "die":
-            child = Child()
-            landed += flights.die()
+        name = MODELS[number % 2]
+        match step:
+            case "batch" | "alone" if flights.knows(name):
+                asked.add(flights.add(batch(name), alone=step == "alone"))
+            case "load" if not flights.knows(name):
+                asked.add(flights.add(load(name)))
+            case "unload" if flights.knows(name):
+                asked.add(flights.add(UnloadModel(id=0, serving_id=name)))
+            case "send" if (request := flights.next_to_send(0.0)) is not None:
+                child.take(request)
+            case "answer" if child.has:
+                landed += flights.land(child.answer())
+            case "die" | "abandon":
+                child = Child()
+                landed += flights.die()
+                landed += flights.abandon() if step == "abandon" else []
+            case _:
+                continue
     landed += drain(flights, child)
-    ids = [landing.request.id for landing in landed if isinstance(landing.request, EncodeBatch)]
-    assert sorted(ids) == sorted(asked)
+    ids = [landing.request.id for landing in landed if not isinstance(landing.request, LoadModel)]
+    assert len(ids) == len(set(ids))
+    assert asked <= {landing.request.id for landing in landed}
     assert all(landing.answer.id == landing.request.id for landing in landed)
 
 
 @given(st.integers(1, 6), st.integers(0, 5))
-def test_one_poisonous_batch_never_takes_a_neighbour_with_it(count: int, poisonous: int) -> None:
-    flights, landed, deaths = Flights(), list[Landing](), 0
+def test_a_batch_that_was_with_a_dying_child_crashed_and_the_others_wait_for_the_next(
+    count: int, answered: int
+) -> None:
+    flights, child = Flights(), Child()
     flights.add(load("a"))
+    drain(flights, child)
     ids = [flights.add(batch("a")) for _ in range(count)]
-    poison = ids[poisonous % count]
-    child = Child()
+    answered = min(answered, count - 1)
+    for _ in range(answered):
+        while (request := flights.next_to_send(0.0)) is not None:
+            child.take(request)
+        flights.land(child.answer())
+    while (request := flights.next_to_send(0.0)) is not None:
+        child.take(request)
+    with_it = [request.id for request in child.has]
+    crashed = flights.die()
+    assert [landing.request.id for landing in crashed] == with_it
+    assert all(isinstance(landing.answer, Crashed) for landing in crashed)
+    later = drain(flights, Child())
+    batches = [landing.request.id for landing in later if isinstance(landing.request, EncodeBatch)]
+    assert batches == ids[answered + len(with_it) :]
+
+
+@given(st.lists(st.booleans(), min_size=1, max_size=8))
+def test_what_goes_alone_has_nothing_beside_it(alone: list[bool]) -> None:
+    flights, child = Flights(), Child()
+    flights.add(load("a"))
+    drain(flights, child)
+    numbers = [flights.add(batch("a"), alone=one) for one in alone]
+    suspects = {number for number, one in zip(numbers, alone, strict=True) if one}
+    flights.add(load("b"))
     while len(flights):
         while (request := flights.next_to_send(0.0)) is not None:
             child.take(request)
-        if child.has[0].id == poison:
-            child, deaths = Child(), deaths + 1
-            landed += flights.die()
-        else:
-            landed += flights.land(child.answer())
-    failed = [landing.request.id for landing in landed if isinstance(landing.answer, Failed)]
-    assert failed == [poison]
-    assert deaths == MAX_DEATHS
-    assert [type(landing.answer) for landing in landed if landing.request.id == poison] == [GivenUp]
+        with_it = {request.id for request in child.has}
+        assert len(with_it) == 1 or not with_it & suspects
+        flights.land(child.answer())
+
+
+@given(st.integers(0, 4), st.booleans())
+def test_a_model_leaves_after_its_last_batch_and_takes_no_more(count: int, dies: bool) -> None:
+    flights, child = Flights(), Child()
+    flights.add(load("a"))
+    drain(flights, child)
+    ids = [flights.add(batch("a")) for _ in range(count)]
+    unload = flights.add(UnloadModel(id=0, serving_id="a"))
+    assert not flights.knows("a")
+    landed: list[Landing] = []
+    if dies:
+        while (request := flights.next_to_send(0.0)) is not None:
+            child.take(request)
+        child = Child()
+        landed += flights.die()
+        assert len(flights) == 0
+        kinds = {landing.request.id: type(landing.answer) for landing in landed}
+        assert all(kinds[number] in (Crashed, Left) for number in ids)
+    landed += drain(flights, child)
+    assert {landing.request.id for landing in landed} == {*ids, unload}
+    assert child.loaded == set()
+
+
+@given(st.text())
+def test_what_is_given_up_is_named(name: str) -> None:
+    assert name in given_up(name).error
 
 
 @given(st.integers(0, 5))

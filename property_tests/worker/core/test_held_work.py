@@ -19,7 +19,7 @@ def held(held_work: HeldWork, item: WorkItem, seq: int, deliveries: int = 1, now
     ack = f"$JS.ACK.s.c.{deliveries}.{seq}.1.0.0"
     named = attrs.evolve(item, work_item_id=f"r.{seq}")
     delivery = Delivery("s", b"x" * seq, {}, ack, seq, deliveries, 0)
-    return Held(named, Candidate(held_work.next_order(), "m", "encode", seq), delivery, now_s, 0.0)
+    return Held(named, Candidate(held_work.next_order(), "m", "encode", seq, ("g", "r")), delivery, now_s, 0.0)
 
 
 def _waiting(held_work: HeldWork) -> dict[int, Held]:

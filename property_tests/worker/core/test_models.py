@@ -5,7 +5,9 @@ from hypothesis import strategies as st
 
 from sie.domain.errors import ErrorCode
 from sie.wire.ipc import Failed, ModelUpdate
-from sie.worker.core.models import REST, Coming, ModelStates, Ready, Refused
+from sie.worker.core.cooldowns import COOLDOWN_S, MAX_ATTEMPTS, MAX_COOLDOWN_S
+from sie.worker.core.models import ModelStates
+from sie.worker.core.readiness import Coming, Ready, Refused
 
 NAMES = ("a", "b", "c")
 STEPS = ("ask", "preload", "due", "succeed", "fail", "fail for good", "die", "update")
@@ -13,7 +15,7 @@ histories = st.lists(st.tuples(st.sampled_from(STEPS), st.sampled_from(NAMES), s
 
 
 def failed(*, permanent: bool) -> Failed:
-    return Failed(id=1, error_code="MODEL_LOAD_FAILED", error="no", permanent=permanent)
+    return Failed(id=1, error_code="MODEL_LOAD_FAILED", error="no", permanent=permanent, error_class="ENGINE")
 
 
 @given(histories)
@@ -29,7 +31,7 @@ def test_a_load_is_under_way_at_most_once_and_never_for_what_is_loaded(
             case "preload":
                 board.preload([name])
             case "due":
-                due = set(board.take_due(now_s=now_s))
+                due = set(board.take_due(now_s=now_s).loads)
                 assert not due & (board.loaded | under_way | returning)
                 under_way |= due
             case "succeed" if name in under_way | returning:
@@ -50,21 +52,23 @@ def test_a_load_is_under_way_at_most_once_and_never_for_what_is_loaded(
         assert loaded == board.loaded
 
 
-@given(st.floats(0, 1e6), st.integers(1, 12))
+@given(st.floats(0, 1e6), st.integers(1, MAX_ATTEMPTS - 1))
 def test_a_model_that_failed_rests_longer_each_time_and_is_refused_meanwhile(now_s: float, failures: int) -> None:
-    board, expected = ModelStates(), REST.delays()
-    for _ in range(failures):
+    board = ModelStates()
+    for attempt in range(1, failures + 1):
         assert board.judge("a", now_s=now_s) == Coming()
-        assert board.take_due(now_s=now_s) == ("a",)
+        assert board.take_due(now_s=now_s).loads == ("a",)
         board.fail("a", failed(permanent=False), now_s=now_s)
-        rest_s = next(expected)
+        rest_s = min(COOLDOWN_S["ENGINE"] * 2 ** (attempt - 1), MAX_COOLDOWN_S)
         refused = board.judge("a", now_s=now_s + rest_s / 2)
         assert isinstance(refused, Refused)
         assert refused.code is ErrorCode.MODEL_LOAD_FAILED
         assert refused.retry_after_s is not None
         assert 1 <= refused.retry_after_s <= rest_s
-        assert board.take_due(now_s=now_s + rest_s / 2) == ()
-        now_s += rest_s
+        assert refused.load is not None
+        assert (refused.load.attempts, refused.load.permanent) == (attempt, False)
+        assert board.take_due(now_s=now_s + rest_s / 2).loads == ()
+        now_s += rest_s + 1e-3
 
 
 @given(st.floats(0, 1e9))
@@ -76,7 +80,7 @@ def test_a_model_that_failed_for_good_is_refused_for_ever(now_s: float) -> None:
     refused = board.judge("a", now_s=now_s)
     assert isinstance(refused, Refused)
     assert refused.retry_after_s is None
-    assert board.take_due(now_s=now_s) == ()
+    assert board.take_due(now_s=now_s).loads == ()
     assert board.next_due_s(now_s=now_s) == float("inf")
     assert not board.has_preloaded()
 
@@ -89,7 +93,7 @@ def test_a_preloaded_model_is_due_again_by_itself(now_s: float) -> None:
     board.fail("a", failed(permanent=False), now_s=now_s)
     due_s = board.next_due_s(now_s=now_s)
     assert now_s < due_s < float("inf")
-    assert board.take_due(now_s=due_s) == ("a",)
+    assert board.take_due(now_s=due_s).loads == ("a",)
 
 
 @given(st.sets(st.sampled_from(NAMES)), st.sets(st.sampled_from(NAMES)))
@@ -125,7 +129,7 @@ def test_what_is_served_and_pinned_is_loaded_and_nothing_else_is_for_a_pins_sake
                 pinned = names
                 board.pin(pinned)
             case _:
-                due = set(board.take_due(now_s=0))
+                due = set(board.take_due(now_s=0).loads)
                 assert due == (served & pinned) - was_due
                 assert board.has_preloaded()
                 was_due |= due
@@ -138,13 +142,13 @@ def test_a_model_that_failed_is_due_again_by_itself_while_it_is_pinned(now_s: fl
     board = ModelStates()
     board.install(["a"], ())
     board.pin(["a"])
-    assert board.take_due(now_s=now_s) == ("a",)
+    assert board.take_due(now_s=now_s).loads == ("a",)
     board.fail("a", failed(permanent=False), now_s=now_s)
     board.pin(["a"] if still_pinned else [])
     due_s = board.next_due_s(now_s=now_s)
     assert (due_s < float("inf")) == still_pinned
     if still_pinned:
-        assert board.take_due(now_s=due_s) == ("a",)
+        assert board.take_due(now_s=due_s).loads == ("a",)
 
 
 @given(st.text())
@@ -168,7 +172,7 @@ def test_what_is_loaded_was_loaded_as_its_configuration_reads_now(history: list[
             case "ask" if name in served:
                 board.judge(name, now_s=now_s)
             case "due":
-                coming.update({due: version[due] for due in board.take_due(now_s=now_s)})
+                coming.update({due: version[due] for due in board.take_due(now_s=now_s).loads})
             case "succeed" if name in coming:
                 there[name] = coming.pop(name)
                 board.succeed(name)

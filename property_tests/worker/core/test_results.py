@@ -89,6 +89,10 @@ def test_what_stands_for_a_result_that_is_too_large_is_small_and_names_both_size
 @given(messages.work_items)
 def test_the_backend_is_given_what_the_client_asked_for(item: WorkItem) -> None:
     asked = encode_item(item)
-    assert asked.item == (item.item or {})
-    shared = ("output_types", "instruction", "is_query", "options")
+    given_item = (item.query_item if item.operation == "score" else item.item) or {}
+    default = {"id": f"item-{item.item_index}"} if item.operation == "extract" else {}
+    has_id = isinstance(given_item.get("id"), str)
+    assert asked.item == (given_item if has_id else {**given_item, **default})
+    assert asked.candidates == item.score_items
+    shared = ("operation", "output_types", "instruction", "is_query", "options", "labels", "output_schema")
     assert [getattr(asked, name) for name in shared] == [attrs.asdict(item, recurse=False)[name] for name in shared]

@@ -1,11 +1,12 @@
-"""The tensors of a checkpoint folder, one safetensors file or several under an index, with every name accounted for.
+"""The tensors of a checkpoint folder, in one file or several under an index, with every name accounted for.
 
 A weight that the network lacks, or one that the checkpoint lacks, is a LoadFailed(CONFIG) that lists them: half a
-checkpoint would load without a sound and answer nonsense. Only safetensors are read; a pickle can run code.
+checkpoint would load without a sound and answer nonsense. No pickle is read; it can run code.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import ExitStack
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
+from itertools import chain
 from pathlib import Path
 
 import numpy as np
@@ -13,6 +14,7 @@ from numpy.typing import NDArray
 from safetensors import SafetensorError, safe_open
 
 from sie.adapters.api import LoadFailed
+from sie.adapters.onnx import read_onnx
 from sie.adapters.sources.files import tensor_files
 
 _LISTED = 8  # names in a message before it says how many more
@@ -28,20 +30,32 @@ def read_tensors(
     """The tensors of `shapes` as float32. `canonical` turns a name in the file into one of `shapes` or `unused`."""
     tensors: dict[str, NDArray[np.float32]] = {}
     unknown: list[str] = []
-    with ExitStack() as stack:
-        for path in tensor_files(folder):
-            try:
-                file = stack.enter_context(safe_open(path, framework="np"))
-                for published in file.keys():  # noqa: SIM118 - not a mapping
-                    name = canonical(published)
-                    if name in shapes:
-                        tensors[name] = np.asarray(file.get_tensor(published), dtype=np.float32)
-                    elif name not in unused:
-                        unknown.append(published)
-            except (SafetensorError, OSError) as error:
-                raise LoadFailed(f"{path} cannot be read: {error}", error_class="STORAGE", permanent=False) from error
+    for published, read in chain.from_iterable(map(_tensors_in, tensor_files(folder))):
+        name = canonical(published)
+        if name in shapes:
+            tensors[name] = read()
+        elif name not in unused:
+            unknown.append(published)
     _account(folder, shapes, tensors, unknown)
     return tensors
+
+
+def _tensors_in(path: Path) -> Iterator[tuple[str, Callable[[], NDArray[np.float32]]]]:
+    """Their published names, each with how to read it while the file is open. Raises LoadFailed."""
+    if path.suffix == ".onnx":
+        for name, tensor in read_onnx(path).items():
+            yield name, partial(np.asarray, tensor)
+        return
+    try:
+        with safe_open(path, framework="np") as file:
+            for name in file.keys():  # noqa: SIM118 - not a mapping
+                yield name, partial(_read, file, name)
+    except (SafetensorError, OSError) as error:
+        raise LoadFailed(f"{path} cannot be read: {error}", error_class="STORAGE", permanent=False) from error
+
+
+def _read(file: safe_open, name: str) -> NDArray[np.float32]:
+    return np.asarray(file.get_tensor(name), dtype=np.float32)  # type: ignore[no-untyped-call]  # safetensors leaves it
 
 
 def _account(

@@ -45,7 +45,7 @@ def warm_up(programs: Programs, weights: Weights) -> None:
     for bucket, program in programs.items():
         tokens = empty_tokens(bucket)
         states, bias = program.enter(weights.enter, tokens)
-        warmed: jax.Array = program.leave(program.layer(weights.layers[0], states, bias), tokens)
+        warmed: jax.Array = program.leave(weights.leave, program.layer(weights.layers[0], states, bias), tokens)
         warmed.block_until_ready()
 
 
@@ -64,5 +64,5 @@ def _compile(stages: Stages, weights: Weights, bucket: Bucket) -> Program:
     return Program(
         enter=jax.jit(stages.enter).lower(weights.enter, tokens).compile(),
         layer=jax.jit(stages.layer).lower(layer, states, bias).compile(),
-        leave=jax.jit(stages.leave).lower(states, tokens).compile(),
+        leave=jax.jit(stages.leave).lower(weights.leave, states, tokens).compile(),
     )

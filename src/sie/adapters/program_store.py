@@ -52,6 +52,7 @@ class _Row:
 class _File:
     enter: tuple[tuple[str, tuple[int, ...]], ...]
     layers: tuple[tuple[tuple[str, tuple[int, ...]], ...], ...]
+    leave: tuple[tuple[str, tuple[int, ...]], ...]
     programs: tuple[_Row, ...]
 
 
@@ -134,22 +135,23 @@ def _file_of(stored: Stored) -> _File:
         for bucket, p in stored.programs.items()
     )
     layers = tuple(tuple(layer.items()) for layer in stored.layout.layers)
-    return _File(tuple(stored.layout.enter.items()), layers, tuple(rows))
+    layout = stored.layout
+    return _File(tuple(layout.enter.items()), layers, tuple(layout.leave.items()), tuple(rows))
 
 
 def _restored(file: _File) -> Stored:
-    layout = Layout(dict(file.enter), tuple(map(dict, file.layers)))
+    layout = Layout(dict(file.enter), tuple(map(dict, file.layers)), dict(file.leave))
     with ThreadPoolExecutor(_THREADS, thread_name_prefix="restore") as pool:
         programs = pool.map(lambda row: _program(row, layout), file.programs)
         return Stored(layout, {Bucket(r.rows, r.length): p for r, p in zip(file.programs, programs, strict=True)})
 
 
 def _program(row: _Row, layout: Layout) -> Program:
-    enter, layer = [0] * len(layout.enter), [0] * len(layout.layers[0])
+    enter, layer, leave = ([0] * len(part) for part in (layout.enter, layout.layers[0], layout.leave))
     return Program(
         enter=_executable(row.enter, takes=(enter, 0), gives=(0, 0)),
         layer=_executable(row.layer, takes=(layer, 0, 0), gives=0),
-        leave=_executable(row.leave, takes=(0, 0), gives=0),
+        leave=_executable(row.leave, takes=(leave, 0, 0), gives=0),
     )
 
 

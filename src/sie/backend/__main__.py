@@ -13,6 +13,7 @@ import attrs
 import trio
 
 from sie.backend.catalog import ADAPTERS, Catalog, import_early
+from sie.backend.host_memory import memory_bytes
 from sie.backend.serve import serve
 from sie.telemetry.logs import logging_to_stderr
 
@@ -48,7 +49,8 @@ async def run(options: Options, early: tuple[str, ...], prefix: str) -> None:
     async with trio.open_nursery() as nursery:
         nursery.start_soon(trio.to_thread.run_sync, import_early, early)
         catalog = Catalog(options.cache_dir, prefix)
-        await serve(stream, catalog, device=options.device, end=partial(os._exit, 0))
+        end, memory = partial(os._exit, 0), memory_bytes(options.device)
+        await serve(stream, catalog, device=options.device, end=end, memory_bytes=memory)
 
 
 def device_environment(device: str) -> Mapping[str, str]:

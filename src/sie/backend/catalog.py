@@ -3,13 +3,14 @@
 Loading blocks and runs in a thread. Everything that can go wrong with it is a LoadFailed in words that name the cause.
 """
 
+import gc
 import importlib
 import logging
 from collections.abc import Callable, Iterable
 
 import attrs
 
-from sie.adapters.api import AdapterFactory, Encoder, LoadFailed, ModelSpec, Progress
+from sie.adapters.api import AdapterFactory, Footprint, LoadedModel, LoadFailed, ModelSpec, Progress
 from sie.wire.ipc import LoadModel
 
 log = logging.getLogger(__name__)
@@ -24,17 +25,31 @@ class Catalog:
 
     cache_dir: str
     prefix: str = ADAPTERS
-    _loaded: dict[str, Encoder] = attrs.field(factory=dict, init=False)
+    _loaded: dict[str, LoadedModel] = attrs.field(factory=dict, init=False)
 
-    def find(self, serving_id: str) -> Encoder | None:
+    def find(self, serving_id: str) -> LoadedModel | None:
         return self._loaded.get(serving_id)
 
-    def load(self, request: LoadModel, report: Callable[[str], None]) -> None:
-        """`report` is given the activity in a few words. Raises LoadFailed."""
+    def load(self, request: LoadModel, report: Callable[[str], None]) -> Footprint:
+        """`report` is given the activity in a few words. Raises LoadFailed, and has no model of this name then."""
         report("loading")
+        try:
+            encoder = self._load(request, report)
+        except LoadFailed:
+            self.unload(request.serving_id)
+            raise
+        self._loaded[request.serving_id] = encoder
+        return encoder.footprint
+
+    def unload(self, serving_id: str) -> None:
+        """Its memory is free when nothing runs on it any more."""
+        if self._loaded.pop(serving_id, None) is not None:
+            gc.collect()
+
+    def _load(self, request: LoadModel, report: Callable[[str], None]) -> LoadedModel:
         factory = import_adapter(request.adapter_path, self.prefix)
         try:
-            encoder = factory.load(
+            return factory.load(
                 spec_of(request), cache_dir=self.cache_dir, report=lambda progress: report(activity(progress))
             )
         except LoadFailed:
@@ -43,7 +58,6 @@ class Catalog:
             log.exception("an adapter failed to load", extra={"model": request.serving_id})
             message = f"{request.adapter_path} failed: {type(error).__name__}: {error}"
             raise LoadFailed(message, error_class=_class_of(error), permanent=False) from error
-        self._loaded[request.serving_id] = encoder
 
     def warm_up(self, serving_id: str) -> None:
         """After the load is told: the model serves meanwhile, only its first requests may be slower."""
@@ -97,6 +111,7 @@ def spec_of(request: LoadModel) -> ModelSpec:
         max_sequence_length=request.max_sequence_length,
         loadtime=request.loadtime,
         runtime=request.runtime,
+        room_bytes=request.room_bytes,
     )
 
 

@@ -1,30 +1,30 @@
-"""One batch on a loaded model: each item checked, the valid ones encoded together, one outcome for each (§16.2).
+"""One batch on a loaded model: each item checked, the valid ones run together, one outcome for each (§16.2).
 
-Runs in a thread. An item that the model fails on does not fail its neighbours: the batch is run again one by one.
+Runs in a thread. An item that the model fails on does not fail its neighbours: the batch is run again one by one, or in
+halves where memory was not enough for all.
 """
 
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Sequence
+from functools import partial, reduce
+from typing import Generic, TypeVar, assert_never
 
 import attrs
-import numpy as np
 
-from sie.adapters.api import Encoded, EncodedRow, EncodeInput, Encoder
+from sie.adapters.api import BadInput, Encoder, Extractor, LoadedModel, Scorer, Timed
+from sie.backend.encoding import read_encode, render_encoded
+from sie.backend.extracting import read_extract, render_extracted
+from sie.backend.scoring import read_score, render_scored
 from sie.domain.errors import ErrorCode
-from sie.wire.codec import pack
 from sie.wire.ipc import EncodeBatch, EncodeItem, Finished, ItemOutcome
-from sie.wire.ndarray import array_to_wire
+from sie.wire.work import Operation
 
 log = logging.getLogger(__name__)
 
-OUTPUTS = ("dense",)
-DTYPES = ("float32",)
 MAX_WORDS = 500
 """Of an adapter's own error text in a reply."""
-
-
-class InvalidItem(Exception):
-    """What is wrong with an item, in words for the client."""
+I = TypeVar("I")  # noqa: E741 - an input
+R = TypeVar("R")
 
 
 @attrs.frozen
@@ -35,89 +35,116 @@ class Times:
     inference_ms: float = 0.0
     postprocessing_ms: float = 0.0
 
-    def plus(self, encoded: Encoded) -> "Times":
+    def plus(self, other: "Timed[R] | Times") -> "Times":
         return Times(
-            self.tokenization_ms + encoded.tokenization_ms,
-            self.inference_ms + encoded.inference_ms,
-            self.postprocessing_ms + encoded.postprocessing_ms,
+            self.tokenization_ms + other.tokenization_ms,
+            self.inference_ms + other.inference_ms,
+            self.postprocessing_ms + other.postprocessing_ms,
         )
 
 
-def run_batch(encoder: Encoder, batch: EncodeBatch) -> Finished:
-    outcomes: dict[int, ItemOutcome] = {}
-    inputs: dict[int, EncodeInput] = {}
-    for index, item in enumerate(batch.items):
-        try:
-            inputs[index] = read_input(item)
-        except InvalidItem as error:
-            outcomes[index] = ItemOutcome(error_code=ErrorCode.INVALID_INPUT, error=str(error))
-    ran, times = _encode_all(encoder, list(inputs.values()))
-    for index, row in zip(inputs, ran, strict=True):
-        outcomes[index] = _finished(batch.items[index], row) if isinstance(row, EncodedRow) else row
-    return Finished(
-        id=batch.id, outcomes=tuple(outcomes[index] for index in range(len(batch.items))), **attrs.asdict(times)
+@attrs.frozen
+class Task(Generic[I, R]):
+    """One operation of a model: an item read (it raises BadInput), inputs run together, a row told."""
+
+    read: Callable[[EncodeItem], I]
+    run: Callable[[Sequence[I]], Timed[R]]
+    render: Callable[[EncodeItem, R], ItemOutcome]
+
+
+@attrs.frozen
+class Asked(Generic[I]):
+    item: EncodeItem
+    input: I
+
+
+@attrs.frozen
+class Outcomes:
+    """In the order of the items."""
+
+    each: tuple[ItemOutcome, ...]
+    times: Times
+
+
+def run_batch(model: LoadedModel, batch: EncodeBatch) -> Finished:
+    """All items of a batch are of one operation."""
+    outcomes = run_items(model, batch.items)
+    return Finished(id=batch.id, outcomes=outcomes.each, **attrs.asdict(outcomes.times))
+
+
+def run_items(model: LoadedModel, items: Sequence[EncodeItem]) -> Outcomes:
+    operation = items[0].operation if items else "encode"
+    match operation:
+        case "encode" if isinstance(model, Encoder):
+            return _run(Task(partial(read_encode, model), model.encode, partial(render_encoded, model)), items)
+        case "score" if isinstance(model, Scorer):
+            return _run(Task(read_score, model.score, render_scored), items)
+        case "extract" if isinstance(model, Extractor):
+            return _run(Task(read_extract, model.extract, render_extracted), items)
+        case "encode" | "score" | "extract":
+            return Outcomes((_undone(model, operation),) * len(items), Times())
+        case other:
+            assert_never(other)
+
+
+def _undone(model: LoadedModel, operation: Operation) -> ItemOutcome:
+    kinds: tuple[tuple[Operation, bool], ...] = (
+        ("encode", isinstance(model, Encoder)),
+        ("score", isinstance(model, Scorer)),
+        ("extract", isinstance(model, Extractor)),
     )
+    does = " and ".join(name for name, can in kinds if can)
+    return _bad(BadInput(f"the model's adapter does not {operation}; it does {does}"))
 
 
-def read_input(item: EncodeItem) -> EncodeInput:
-    """Raises InvalidItem, which names what exists."""
-    for output in item.output_types or ():
-        if output not in OUTPUTS:
-            raise InvalidItem(f"output type {output!r} is not given by this model; it gives {', '.join(OUTPUTS)}")
-    dtype = (item.options or {}).get("output_dtype", DTYPES[0])
-    if dtype not in DTYPES:
-        raise InvalidItem(f"output_dtype {dtype!r} is not given by this model; it gives {', '.join(DTYPES)}")
-    text = item.item.get("text")
-    if not isinstance(text, str):
-        raise InvalidItem(f"an item must have a string under 'text'; this one has {_keys(item.item)}")
-    return EncodeInput(text, item.instruction, item.is_query)
-
-
-def _encode_all(encoder: Encoder, inputs: Sequence[EncodeInput]) -> tuple[Sequence[EncodedRow | ItemOutcome], Times]:
-    if not inputs:
-        return (), Times()
-    try:
-        encoded = encoder.encode(inputs)
-    except Exception as error:  # whatever an adapter raises is an answer to its caller, not the end of the process
-        log.exception("a batch failed in its adapter", extra={"items": len(inputs)})
-        return _encode_each(encoder, inputs) if len(inputs) > 1 else ((_failed(error),), Times())
-    return encoded.rows, Times().plus(encoded)
-
-
-def _encode_each(encoder: Encoder, inputs: Sequence[EncodeInput]) -> tuple[Sequence[EncodedRow | ItemOutcome], Times]:
-    rows: list[EncodedRow | ItemOutcome] = []
-    times = Times()
-    for one in inputs:
+def _run(task: Task[I, R], items: Sequence[EncodeItem]) -> Outcomes:
+    outcomes: dict[int, ItemOutcome] = {}
+    asked: dict[int, Asked[I]] = {}
+    for index, item in enumerate(items):
         try:
-            encoded = encoder.encode([one])
-        except Exception as error:  # as above: the outcome of this one item
-            rows.append(_failed(error))
-        else:
-            rows += encoded.rows
-            times = times.plus(encoded)
-    return rows, times
+            asked[index] = Asked(item, task.read(item))
+        except BadInput as error:
+            outcomes[index] = _bad(error)
+    ran = _run_all(task, tuple(asked.values()))
+    outcomes.update(zip(asked, ran.each, strict=True))
+    return Outcomes(tuple(outcomes[index] for index in range(len(items))), ran.times)
 
 
-def _finished(item: EncodeItem, row: EncodedRow) -> ItemOutcome:
-    """A vector that is not finite is a fault of the model, never an answer."""
-    if not np.isfinite(row.dense).all():
-        return ItemOutcome(error_code=ErrorCode.INFERENCE_ERROR, error="the model gave a vector with NaN or infinity")
-    dense = {"dims": len(row.dense), "dtype": DTYPES[0], "values": array_to_wire(row.dense)}
-    blob = pack({**_id(item.item), "dense": dense})
-    return ItemOutcome(result_msgpack=blob, input_tokens=row.tokens)
+def _run_all(task: Task[I, R], asked: Sequence[Asked[I]]) -> Outcomes:
+    if not asked:
+        return Outcomes((), Times())
+    try:
+        ran = task.run([one.input for one in asked])
+    except Exception as error:  # whatever an adapter raises is an answer to its caller, not the end of the process
+        if not isinstance(error, BadInput):
+            log.exception("a batch failed in its adapter", extra={"items": len(asked)})
+        return _run_smaller(task, asked, error)
+    rendered = (task.render(one.item, row) for one, row in zip(asked, ran.rows, strict=True))
+    return Outcomes(tuple(rendered), Times().plus(ran))
+
+
+def _run_smaller(task: Task[I, R], asked: Sequence[Asked[I]], error: Exception) -> Outcomes:
+    """What failed together, in parts, each of which may fail in turn."""
+    if len(asked) == 1:
+        return Outcomes((_failed(error),), Times())
+    size = (len(asked) + 1) // 2 if is_exhausted(error) else 1
+    parts = [_run_all(task, asked[start : start + size]) for start in range(0, len(asked), size)]
+    times = reduce(Times.plus, (part.times for part in parts), Times())
+    return Outcomes(tuple(outcome for part in parts for outcome in part.each), times)
 
 
 def _failed(error: Exception) -> ItemOutcome:
+    if isinstance(error, BadInput):
+        return _bad(error)
     words = f"{type(error).__name__}: {error}"[:MAX_WORDS]
-    exhausted = isinstance(error, MemoryError) or "RESOURCE_EXHAUSTED" in words
-    code = ErrorCode.RESOURCE_EXHAUSTED if exhausted else ErrorCode.INFERENCE_ERROR
+    code = ErrorCode.RESOURCE_EXHAUSTED if is_exhausted(error) else ErrorCode.INFERENCE_ERROR
     return ItemOutcome(error_code=code, error=words)
 
 
-def _id(item: Mapping[str, object]) -> Mapping[str, object]:
-    """The client's own id comes back as it was given, and is left out where there was none (wire-facts 1.3)."""
-    return {"id": item["id"]} if isinstance(item.get("id"), str) else {}
+def _bad(error: BadInput) -> ItemOutcome:
+    return ItemOutcome(error_code=error.code, error=str(error))
 
 
-def _keys(item: Mapping[str, object]) -> str:
-    return ", ".join(map(repr, item)) or "nothing"
+def is_exhausted(error: Exception) -> bool:
+    """Did memory run out, the host's or the device's?"""
+    return isinstance(error, MemoryError) or "RESOURCE_EXHAUSTED" in str(error)

@@ -13,12 +13,13 @@ from functools import partial
 import attrs
 import trio
 
-from sie.adapters.api import LoadFailed
+from sie.adapters.api import LoadFailed, NoRoom
 from sie.backend.catalog import Catalog
 from sie.backend.executor import run_batch
 from sie.domain.errors import ErrorCode
 from sie.wire.converters import WireError
 from sie.wire.ipc import (
+    READ_BYTES,
     Answer,
     EncodeBatch,
     Failed,
@@ -27,6 +28,7 @@ from sie.wire.ipc import (
     Hello,
     LoadModel,
     ModelUpdate,
+    UnloadModel,
     frame,
 )
 
@@ -37,6 +39,9 @@ WAITING_REQUESTS = 64
 WAITING_ANSWERS = 64
 """A worker that does not read for so long makes the device wait, not the memory grow."""
 
+Change = LoadModel | UnloadModel
+"""Of what is loaded here."""
+
 
 @attrs.frozen
 class Lines:
@@ -45,12 +50,13 @@ class Lines:
     answers: trio.MemorySendChannel[Answer]
     catalog: Catalog
 
-    async def load_all(self, requests: trio.MemoryReceiveChannel[LoadModel]) -> None:
+    async def change_all(self, requests: trio.MemoryReceiveChannel[Change]) -> None:
         limiter = trio.CapacityLimiter(1)
         async for request in requests:
-            answer = await trio.to_thread.run_sync(partial(self._load, request), limiter=limiter)
+            answer = await trio.to_thread.run_sync(partial(self._change, request), limiter=limiter)
             await self.answers.send(answer)
-            await trio.to_thread.run_sync(partial(self._warm_up, request.serving_id), limiter=limiter)
+            if isinstance(request, LoadModel):
+                await trio.to_thread.run_sync(partial(self._warm_up, request.serving_id), limiter=limiter)
 
     async def run_all(self, batches: trio.MemoryReceiveChannel[EncodeBatch]) -> None:
         limiter = trio.CapacityLimiter(1)
@@ -58,15 +64,25 @@ class Lines:
             answer = await trio.to_thread.run_sync(partial(self._run, batch), limiter=limiter)
             await self.answers.send(answer)
 
-    def _load(self, request: LoadModel) -> Finished | Failed:
+    def _change(self, request: Change) -> Finished | Failed:
         """In a thread."""
+        match request:
+            case LoadModel():
+                return self._load(request)
+            case UnloadModel():
+                self.catalog.unload(request.serving_id)
+                return Finished(id=request.id)
+
+    def _load(self, request: LoadModel) -> Finished | Failed:
         try:
-            self.catalog.load(request, self._reporter(request.serving_id))
+            footprint = self.catalog.load(request, self._reporter(request.serving_id))
+        except NoRoom as error:
+            log.info("a model does not fit yet", extra={"model": request.serving_id, "bytes": error.model_bytes})
+            return attrs.evolve(_failed(request, error), memory_bytes=error.model_bytes)
         except LoadFailed as error:
             log.error("a model cannot be loaded", extra={"model": request.serving_id, "error": str(error)})
-            words = f"{error.error_class}: {error}"
-            return Failed(id=request.id, error_code=ErrorCode.MODEL_LOAD_FAILED, error=words, permanent=error.permanent)
-        return Finished(id=request.id)
+            return _failed(request, error)
+        return Finished(id=request.id, memory_bytes=footprint.model_bytes, device_bytes=footprint.device_bytes)
 
     def _warm_up(self, serving_id: str) -> None:
         """In a thread. What fails here would fail the first request, which then says so."""
@@ -96,35 +112,47 @@ class Lines:
         return run_batch(encoder, batch)
 
 
-async def serve(stream: trio.abc.Stream, catalog: Catalog, *, device: str, end: Callable[[], None]) -> None:
+def _failed(request: LoadModel, error: LoadFailed) -> Failed:
+    return Failed(
+        id=request.id,
+        error_code=ErrorCode.MODEL_LOAD_FAILED,
+        error=f"{error.error_class}: {error}",
+        permanent=error.permanent,
+        error_class=error.error_class,
+    )
+
+
+async def serve(
+    stream: trio.abc.Stream, catalog: Catalog, *, device: str, end: Callable[[], None], memory_bytes: int = 0
+) -> None:
     """Until the other side is gone; `end` is called at once then, even while a thread computes.
 
     Raises WireError on a peer that speaks something else.
     """
     answers, to_send = trio.open_memory_channel[Answer](WAITING_ANSWERS)
     batches, to_run = trio.open_memory_channel[EncodeBatch](WAITING_REQUESTS)
-    loads, to_load = trio.open_memory_channel[LoadModel](WAITING_REQUESTS)
+    changes, to_change = trio.open_memory_channel[Change](WAITING_REQUESTS)
     lines = Lines(answers, catalog)
     async with trio.open_nursery() as nursery:
         nursery.start_soon(_write_all, stream, to_send)
-        nursery.start_soon(lines.load_all, to_load)
+        nursery.start_soon(lines.change_all, to_change)
         nursery.start_soon(lines.run_all, to_run)
-        await answers.send(Hello(device=device, pid=os.getpid()))
-        await _read_all(stream, loads, batches)
+        await answers.send(Hello(device=device, pid=os.getpid(), memory_bytes=memory_bytes))
+        await _read_all(stream, changes, batches)
         end()
         nursery.cancel_scope.cancel()
 
 
 async def _read_all(
-    stream: trio.abc.Stream, loads: trio.MemorySendChannel[LoadModel], batches: trio.MemorySendChannel[EncodeBatch]
+    stream: trio.abc.Stream, changes: trio.MemorySendChannel[Change], batches: trio.MemorySendChannel[EncodeBatch]
 ) -> None:
     reader = FrameReader()
     with suppress(trio.BrokenResourceError):  # the other side is gone, less politely
-        while data := await stream.receive_some():
+        while data := await stream.receive_some(READ_BYTES):
             for message in reader.receive(bytes(data)):
                 match message:
-                    case LoadModel():
-                        await loads.send(message)
+                    case LoadModel() | UnloadModel():
+                        await changes.send(message)
                     case EncodeBatch():
                         await batches.send(message)
                     case _:

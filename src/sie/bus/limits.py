@@ -6,6 +6,7 @@ A malformed subject, header or oversized message is an error of one caller; the 
 
 import re
 from collections.abc import Mapping
+from functools import lru_cache
 
 from sie.bus.api import MessageTooLarge
 
@@ -19,6 +20,7 @@ _WHITESPACE = re.compile(r"\s")
 _HEADER_NAME = re.compile(r"[!-9;-~]+")  # visible ASCII without the colon
 
 
+@lru_cache(1024)
 def check_subject(subject: str, reply: str = "") -> None:
     """Raises ValueError on a subject (or reply subject) that would break the protocol line."""
     if not subject or _WHITESPACE.search(subject) or _WHITESPACE.search(reply):
@@ -43,10 +45,15 @@ def header_bytes(headers: Mapping[str, str]) -> int:
         return 0
     size = HEADER_PREAMBLE_BYTES
     for name, value in headers.items():
-        if not _HEADER_NAME.fullmatch(name) or "\r" in value or "\n" in value:
+        if not _is_header_name(name) or "\r" in value or "\n" in value:
             raise ValueError(f"not a header: {name!r}")
-        size += len(name) + len(value.encode()) + HEADER_LINE_BYTES
+        size += len(name) + (len(value) if value.isascii() else len(value.encode())) + HEADER_LINE_BYTES
     return size
+
+
+@lru_cache(256)
+def _is_header_name(name: str) -> bool:
+    return _HEADER_NAME.fullmatch(name) is not None
 
 
 def checked_size(subject: str, data: bytes, reply: str, headers: Mapping[str, str], max_payload: int) -> int:

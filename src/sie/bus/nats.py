@@ -23,7 +23,7 @@ from sie.bus.api import Bus
 from sie.bus.dialling import Endpoint, Tries
 from sie.bus.front import BusFront, holding
 from sie.bus.nats_client import LeanClient
-from sie.bus.outbox import Command, Outbox, Publish, Subscribe
+from sie.bus.outbox import Outbox, Subscribe
 
 log = logging.getLogger(__name__)
 
@@ -144,16 +144,12 @@ class _Session:
             await self.filled.wait()
             self.filled.clear()
             while (command := self.outbox.take()) is not None:
-                await self._send(command)
-                _stop_if_cancelled()
+                if isinstance(command, Subscribe):
+                    await self._make(command.number)
+                elif self.client.put_nowait(command):
+                    await self.client.kick_and_wait()
+                    _stop_if_cancelled()
             await self.client.kick()
-
-    async def _send(self, command: Command) -> None:
-        match command:
-            case Publish():
-                await self.client.put(command)
-            case Subscribe(number):
-                await self._make(number)
 
     async def _make(self, number: int) -> None:
         subscription = self.front.subscriptions.get(number)

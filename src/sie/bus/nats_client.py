@@ -28,11 +28,17 @@ class LeanClient(Client):
         told = (await self._process_headers(headers)) or NO_HEADERS if headers else NO_HEADERS
         receive(Message(subject.decode(), data, reply.decode() if reply else "", told))
 
-    async def put(self, command: Publish) -> None:
-        """Into what the next `kick` sends."""
+    def put_nowait(self, command: Publish) -> bool:
+        """Into what the next `kick` sends. Whether it is time for one before more is put there."""
         if self.is_closed:
             raise ConnectionClosedError
-        await self._send_command(command.encoded())
+        data = command.encoded()
+        self._pending.append(data)
+        self._pending_data_size += len(data)
+        return 0 < self._max_pending_size < self._pending_data_size
+
+    async def kick_and_wait(self) -> None:
+        await self._flush_pending(force_flush=True)
 
     async def kick(self) -> None:
         if self._flush_queue is not None and self._flush_queue.empty():

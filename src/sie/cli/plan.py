@@ -72,8 +72,9 @@ class Plan:
 
 NATS_GRACE_S = 1.0
 CONFIG_GRACE_S = 1.0
+WORKER_DRAIN_S = 2.0
 WORKER_GRACE_S = 3.0
-"""Enough for the batches in hand; what is not acked by then is delivered again at the next start."""
+"""Enough for the batches in hand, and to give back the rest, which is delivered again at the next start."""
 GATEWAY_GRACE_S = 3.5
 """Requests in flight are answered meanwhile. All graces together stay below the 10 s that stopping may take."""
 
@@ -83,9 +84,11 @@ def plan_up(
 ) -> Plan:
     """`environ` is ours, and reaches every process; what is planned here wins over it.
 
-    Two are defaults: work waits in files, so that it outlives a broker that dies, and long inputs lie in a folder.
+    Some are defaults: work waits in files, so that it outlives a broker that dies, and long inputs lie in a folder. The
+    worker listens nowhere: the gateway tells all of it.
     """
     shared = {
+        "SIE_WORKER_PORT": "none",
         "SIE_STREAM_STORAGE": "file",
         "SIE_PAYLOAD_STORE_URL": str(folders.payloads),
         **environ,
@@ -103,6 +106,7 @@ def plan_up(
         "SIE_PRELOAD": ",".join(settings.preload),
         "SIE_CACHE_DIR": str(folders.cache),
         "SIE_DEVICE": "cpu",
+        "SIE_DRAIN_GRACE_S": f"{WORKER_DRAIN_S:g}",
         "SIE_GATEWAY_URL": url("http", reachable(settings.host), ports.gateway),
         **({"SIE_AUTH_TOKEN": settings.look_token} if settings.look_token else {}),
     }

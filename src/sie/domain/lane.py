@@ -5,7 +5,7 @@ import attrs
 from sie.domain.ids import BundleName, MachineProfile, PoolName
 
 
-@attrs.frozen
+@attrs.frozen(cache_hash=True)
 class Lane:
     """The physical lane. `pool` is the queue pool that names the stream, not a logical pool drawn from it."""
 

@@ -3,6 +3,8 @@
 Only this module writes subjects. No token holds `.`, `*`, `>` or a space, so the token count of a subject is fixed.
 """
 
+from functools import lru_cache
+
 from sie.domain.ids import BundleName, ModelId, PoolName, RequestId, RouterId, WorkerId
 from sie.domain.lane import Lane
 
@@ -18,6 +20,7 @@ ADVISORIES = "$JS.EVENT.ADVISORY.CONSUMER.MAX_DELIVERIES.>"
 DEAD_LETTERS = "DEAD_LETTERS"
 DEAD_LETTERS_ALL = "sie.dlq.>"
 _INBOX = "_INBOX"
+_WORKER_STREAM = "WORK_WORKER_"
 _DIRECT_TOKENS = 7
 _MAX_TOKEN_CHARS = 512
 """A subject that was published once fits with another prefix, too."""
@@ -29,6 +32,7 @@ def normalize_token(text: str) -> str:
     return text.translate(_NORMAL)
 
 
+@lru_cache(4096)
 def work_subject(lane: Lane, model: ModelId) -> str:
     """Exactly six tokens, whatever the model id holds."""
     return f"{_lane_prefix(lane)}.{normalize_token(model)}"
@@ -45,7 +49,11 @@ def is_direct(subject: str) -> bool:
 
 
 def worker_stream(worker: WorkerId) -> str:
-    return f"WORK_WORKER_{normalize_token(worker)}"
+    return f"{_WORKER_STREAM}{normalize_token(worker)}"
+
+
+def is_worker_stream(stream: str) -> bool:
+    return stream.startswith(_WORKER_STREAM)
 
 
 def worker_stream_subjects(lane: Lane, worker: WorkerId) -> tuple[str, ...]:

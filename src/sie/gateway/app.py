@@ -1,7 +1,7 @@
 """The gateway put together (§1, §4): the bus outermost, listeners and bootstrap inside, the server innermost."""
 
 import logging
-from collections.abc import AsyncIterator, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextlib import asynccontextmanager
 from functools import partial
 
@@ -15,7 +15,7 @@ from sie.bus.dead_letters import DeadLetterBox, dead_letters_spec
 from sie.bus.urls import with_credentials
 from sie.domain.convergence import Trust
 from sie.domain.hash_form import HashForm
-from sie.domain.ids import RouterId, router_id
+from sie.domain.ids import RouterId, WorkerId, router_id
 from sie.domain.subjects import inbox_prefix
 from sie.domain.worker import WorkerStatus
 from sie.gateway.core.access import Access, is_enforced
@@ -30,6 +30,7 @@ from sie.gateway.dispatch.assembling import Bounds, Stored, assemble
 from sie.gateway.dispatch.dead_letters import DeadLetters
 from sie.gateway.dispatch.dispatcher import Dispatcher
 from sie.gateway.dispatch.inbox import Inbox
+from sie.gateway.dispatch.leftovers import Sweep
 from sie.gateway.dispatch.payloads import OpenPayloads, Payloads, open_payloads
 from sie.gateway.dispatch.pending import Pending
 from sie.gateway.http import configs, feed, inference, page, pools, status
@@ -64,6 +65,8 @@ class World:
     connect: Connect = open_stream
     open_kube: OpenKube = open_found_kube
     open_payload_store: OpenPayloads = open_payload_store
+    on_dispatcher: Callable[[Dispatcher], None] | None = None
+    """For whoever looks at what it holds."""
 
 
 async def run(
@@ -78,15 +81,18 @@ async def run(
         _pools(settings, world, bus) as pools_here,
         open_payloads(settings.payload_store_url, world.open_payload_store, world.machine) as payloads,
         running(*_ears(settings, world, bus, fleet), *duties(_upkeep(pools_here, world, fleet))),
-        running(_dead_letters(settings, bus).keep_forever),
+        running(_dead_letters(settings, bus).keep_forever, *_sweeps(settings, world, bus, fleet)),
         following(syncing, bus, _sources(settings, world)),
     ):
         bus.on_inbox(Inbox(pending).receive)
         dispatcher = _dispatcher(settings, bus, router, pending, pools_here.demand, payloads)
+        if world.on_dispatcher is not None:
+            world.on_dispatcher(dispatcher)
         services = Services(world.machine, router, replica, fleet, bus, dispatcher, pools_here)
         app = _app(services, admitting(_access(settings)))
         stop = world.machine.stop
-        await world.serve(app, host=settings.host, port=settings.port, stop=stop, task_status=task_status)
+        async with running(dispatcher.expire_forever):
+            await world.serve(app, host=settings.host, port=settings.port, stop=stop, task_status=task_status)
 
 
 def _nats_url(settings: GatewaySettings) -> str:
@@ -178,3 +184,14 @@ def _ears(settings: GatewaySettings, world: World, bus: Bus, fleet: Fleet) -> Se
     if not settings.workers:
         log.warning("no worker will be heard: SIE_GATEWAY_HEALTH_MODE is ws, and SIE_GATEWAY_WORKERS lists none")
     return tuple(partial(watch_forever, Place.of(url), fleet, world.connect) for url in settings.workers)
+
+
+def _sweeps(settings: GatewaySettings, world: World, bus: Bus, fleet: Fleet) -> Sequence[Forever]:
+    """Of a list of addresses a gateway hears, and of no other worker: it cannot say who is gone."""
+    if settings.health_mode != "nats":
+        return ()
+
+    def workers() -> Iterator[WorkerId]:
+        return (status.worker for status in fleet.heard_of(trio.current_time()))
+
+    return (Sweep(bus, workers, world.machine.random).sweep_forever,)

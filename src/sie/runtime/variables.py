@@ -23,6 +23,7 @@ VARIABLES: frozenset[str] = frozenset(
         "SIE_CONFIG_STORE_DIR",
         "SIE_DEPLOYMENT_ENV",
         "SIE_DEVICE",
+        "SIE_DRAIN_GRACE_S",
         "SIE_ENV",
         "SIE_GATEWAY_CONFIGURED_GPUS",
         "SIE_GATEWAY_CONFIGURED_PHYSICAL_LANES",
@@ -46,6 +47,7 @@ VARIABLES: frozenset[str] = frozenset(
         "SIE_LOG_LEVEL",
         "SIE_MACHINE_PROFILE",
         "SIE_MODELS_DIR",
+        "SIE_MODEL_MEMORY_BYTES",
         "SIE_NATS_CONFIG_TRUSTED_PRODUCERS",
         "SIE_NATS_CONFIG_TRUST_ANY_PRODUCER",
         "SIE_NATS_PASSWORD",
@@ -59,6 +61,8 @@ VARIABLES: frozenset[str] = frozenset(
         "SIE_STREAM_MAX_AGE_S",
         "SIE_STREAM_REPLICAS",
         "SIE_STREAM_STORAGE",
+        "SIE_WORKER_HOST",
         "SIE_WORKER_ID",
+        "SIE_WORKER_PORT",
     }
 )

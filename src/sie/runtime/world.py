@@ -15,6 +15,8 @@ import trio
 
 T = TypeVar("T")
 
+YOUNG = 10_000
+"""Objects that the collector lets come before it looks at them: of a large request nearly all live until it ends."""
 SWITCH_S = 0.001
 """How long the loop waits for a thread that computes. A step of it may wait several times, so Python's 5 ms add up."""
 
@@ -53,6 +55,7 @@ def real_machine(stop: trio.Event) -> Machine:
     """
     sys.setswitchinterval(SWITCH_S)
     gc.freeze()
+    gc.set_threshold(YOUNG, *gc.get_threshold()[1:])
     limiter = trio.CapacityLimiter(4)
 
     async def run_in_thread(work: Callable[[], T], /) -> T:

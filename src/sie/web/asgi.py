@@ -1,25 +1,26 @@
-"""Hot routes as bare ASGI, before an application that takes the rest: what `sie.web.quart` would do with them, for a small
-part of its cost. A request that is not clearly for one of them is the other application's.
+"""Hot routes as bare ASGI, before an application that takes the rest: what `sie.web.quart` would do with them, for
+a small part of its cost. A request that is not clearly for one of them is the other application's.
 
-A client that goes away is noticed where its handler waits by `Request.until_left`, and there alone: one task serves a
-request from beginning to end, since a second one that listens would cost as much as all the rest.
+A client that goes away is told to its handler by `Request.leaving`. A server that has a `Leaving` among its scope's
+extensions, as `sie.leaving`, tells it there; for any other one a task waits for the client, at several times the price.
 """
 
 import logging
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from functools import lru_cache
-from typing import NoReturn
 
 import attrs
 import trio
 from hypercorn.typing import ASGIFramework, ASGIReceiveCallable, ASGISendCallable, HTTPScope, Scope
 
 from sie.web.quart import LEFTOVER_S, Surface
-from sie.web.routes import ClientLeft, Headers, Reply, Request, Route, Streamed
+from sie.web.routes import ClientLeft, Headers, Leaving, Reply, Request, Route, Streamed
 
 log = logging.getLogger(__name__)
 
 RawHeaders = tuple[tuple[bytes, bytes], ...]
+LEAVING = "sie.leaving"
 NAMES = 256
 """Of headers that replies have, which are few."""
 
@@ -64,15 +65,14 @@ class _HotApp:
                 rest = hot.rest_of(method, path)
                 if rest is not None:
                     body = _Body(receive)
-                    head = Request(method, path, _headers(scope), {hot.name: rest}, b"", body.until_left)
+                    head = Request(method, path, _headers(scope), {hot.name: rest}, b"", _leaving(scope))
                     await self._serve(hot.route, head, body, send)
                     return
         await self.app(scope, receive, send)
 
     async def _serve(self, route: Route, head: Request, body: "_Body", send: ASGISendCallable) -> None:
-        try:
-            reply = await self._reply(route, head, body)
-        except ClientLeft:
+        reply = await self._reply(route, head, body)
+        if reply is None:
             return
         chunks = reply.chunks if isinstance(reply, Streamed) else (reply.body,)
         size = (("Content-Length", str(len(reply.body))),) if isinstance(reply, Reply) else ()
@@ -86,8 +86,8 @@ class _HotApp:
         await body.drain()
         await send({"type": "http.response.body", "body": b"", "more_body": False})
 
-    async def _reply(self, route: Route, head: Request, body: "_Body") -> Reply | Streamed:
-        """Raises ClientLeft."""
+    async def _reply(self, route: Route, head: Request, body: "_Body") -> Reply | Streamed | None:
+        """None where nobody is there to take one."""
         try:
             refused = route.admit(head)
             if refused is not None:
@@ -95,9 +95,10 @@ class _HotApp:
             whole = await body.read(head.headers, self.surface.max_body_bytes)
             if whole is None:
                 return self.surface.too_large(head, self.surface.max_body_bytes)
-            return await route.handler(head.with_body(whole))
+            request = head.with_body(whole)
+            return await (route.handler(request) if request.leaving is not None else _watched(route, request, body))
         except ClientLeft:
-            raise
+            return None
         except Exception as error:  # a fault of ours: logged whole, told in static words (never the error's own)
             log.error("request failed", exc_info=error, extra={"method": head.method, "path": head.path})
             return self.surface.internal_error(head)
@@ -124,9 +125,11 @@ class _Body:
             size += len(parts[-1])
         return b"".join(parts) if size <= most else None
 
-    async def until_left(self) -> NoReturn:
-        while True:
-            await self._next()
+    async def watch(self, leaving: Leaving) -> None:
+        with suppress(ClientLeft):
+            while True:
+                await self._next()
+        leaving.gone()
 
     async def drain(self) -> None:
         """As Hypercorn needs it of a client that still sends (`sie.web.quart`). For a bounded time."""
@@ -145,8 +148,32 @@ class _Body:
             raise ClientLeft
         if event["type"] != "http.request":
             raise ValueError(f"a server told {event['type']} in the middle of a request")
-        self.is_over = not event["more_body"]
-        return event["body"]
+        self.is_over = not event.get("more_body", False)
+        return event.get("body", b"")
+
+
+async def _watched(route: Route, request: Request, body: _Body) -> Reply | Streamed:
+    """As the handler ends. One that listens to nobody is cancelled when its client goes. Raises ClientLeft."""
+    leaving, reply, failure = Leaving(), None, None
+    async with trio.open_nursery() as nursery:
+        leaving.listen(nursery.cancel_scope.cancel)
+        nursery.start_soon(body.watch, leaving)
+        try:
+            reply = await route.handler(attrs.evolve(request, leaving=leaving))
+        except Exception as error:  # raised below: it would leave the nursery in a group
+            failure = error
+        nursery.cancel_scope.cancel()
+    if failure is not None:
+        raise failure
+    if reply is None:
+        raise ClientLeft
+    return reply
+
+
+def _leaving(scope: HTTPScope) -> Leaving | None:
+    extensions: Mapping[str, object] = scope.get("extensions") or {}
+    told = extensions.get(LEAVING)
+    return told if isinstance(told, Leaving) else None
 
 
 def _headers(scope: HTTPScope) -> Mapping[str, str]:

@@ -41,6 +41,9 @@ class _Exchange:
 
     Hypercorn would end the connection of a client that still sends, and the task in which it does so is cancelled half
     way: the connection then stays open, and deaf. By then the client has all of the reply but its end.
+
+    With that end Hypercorn tells the application that all is over, by which Quart-Trio cancels the request's task: the
+    one in which Hypercorn is about to watch the connection for idleness. Unwatched, it would outlive a stop.
     """
 
     source: ASGIReceiveCallable
@@ -57,6 +60,9 @@ class _Exchange:
         if event["type"] == "http.response.body" and not event.get("more_body", False):
             with trio.move_on_after(LEFTOVER_S):
                 await self._sent.wait()
+            with trio.CancelScope(shield=True, deadline=trio.current_time() + LEFTOVER_S):
+                await self.sink(event)
+            return
         await self.sink(event)
 
 

@@ -4,30 +4,42 @@
 """
 
 from collections.abc import Awaitable, Callable, Iterable, Mapping
-from typing import NoReturn
 
 import attrs
-import trio
 
 Headers = tuple[tuple[str, str], ...]
-UntilLeft = Callable[[], Awaitable[NoReturn]]
-"""Waits until the client has gone, and raises ClientLeft then."""
 
 
 class ClientLeft(Exception):
     """Nobody is there any more to take the reply; its handler gives back what it holds and lets this through."""
 
 
-async def never_left() -> NoReturn:
-    """Of a server that cancels the handler instead."""
-    await trio.sleep_forever()
+@attrs.define(eq=False)
+class Leaving:
+    """Whether the client has gone. Whoever sees it go says so here, once or more often; whoever waits is called."""
+
+    is_gone: bool = False
+    _call: Callable[[], None] | None = None
+
+    def listen(self, call: Callable[[], None]) -> None:
+        """It is called at once where that has happened already, and instead of any that was to be called."""
+        self._call = call
+        if self.is_gone:
+            call()
+
+    def gone(self) -> None:
+        if not self.is_gone:
+            self.is_gone = True
+            if self._call is not None:
+                self._call()
 
 
 @attrs.frozen
 class Request:
     """`headers` has lower-case names; `params` holds what the route's pattern captured, percent-decoded.
 
-    A handler of a hot route waits by `until_left` for whatever takes long, and by that alone notices who has gone.
+    Without `leaving` the server cancels a handler whose client goes away; with it the handler listens there, and raises
+    ClientLeft.
     """
 
     method: str
@@ -35,10 +47,10 @@ class Request:
     headers: Mapping[str, str]
     params: Mapping[str, str]
     body: bytes = b""
-    until_left: UntilLeft = never_left
+    leaving: Leaving | None = None
 
     def with_body(self, body: bytes) -> "Request":
-        return Request(self.method, self.path, self.headers, self.params, body, self.until_left)
+        return Request(self.method, self.path, self.headers, self.params, body, self.leaving)
 
 
 @attrs.frozen

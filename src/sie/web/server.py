@@ -20,6 +20,8 @@ UNREAD_S = 20.0
 shields its writes, so nothing else could, a stop included.
 """
 
+IDLE_S = 75.0
+"""Seconds that a connection may be idle: longer than clients keep theirs, so that none sends on one that ends here."""
 
 BACKLOG = 1024
 """Connections that may wait to be accepted: a burst beyond it is reset by the kernel, unheard."""
@@ -81,6 +83,7 @@ def _config(host: str, port: int, unread_s: float) -> Config:
     config = _Config(unread_s)
     config.bind = [f"[{host}]:{port}" if ":" in host else f"{host}:{port}"]
     config.graceful_timeout = DRAIN_S
+    config.keep_alive_timeout = IDLE_S
     config.backlog = BACKLOG
     config.include_server_header = False
     config.accesslog = None

@@ -63,6 +63,11 @@ class Heartbeat:
 
 
 def encode_heartbeat(status: WorkerStatus) -> bytes:
+    return pack(heartbeat_map(status))
+
+
+def heartbeat_map(status: WorkerStatus) -> Mapping[str, object]:
+    """The document itself, which a worker also tells in JSON to whoever asks it (wire-facts 1.11)."""
     gpu = ({"gpu_type": status.gpu},) if status.gpu else ()
     beat = Heartbeat(
         name=status.url or status.worker,
@@ -84,7 +89,8 @@ def encode_heartbeat(status: WorkerStatus) -> bytes:
         memory_total_bytes=status.memory_total_bytes,
         gpus=gpu,
     )
-    return pack(TOLERANT.unstructure(beat))
+    document: Mapping[str, object] = TOLERANT.unstructure(beat)
+    return document
 
 
 def decode_heartbeat(data: bytes, *, subject: str = "") -> WorkerStatus:

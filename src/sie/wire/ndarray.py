@@ -4,7 +4,7 @@ A peer that looks for `"nd"` as a string finds nothing: the keys are bytes, in t
 """
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import TypeGuard
 
 import numpy as np
@@ -68,14 +68,25 @@ def _is_shape(shape: object) -> TypeGuard[list[int]]:
 
 def arrays_to_lists(value: object) -> object:
     """The JSON form of a decoded msgpack document: each array a nested list, each scalar its value."""
-    if isinstance(value, Mapping):
+    return _with_arrays(value, lambda array: array.tolist())
+
+
+def arrays_for_json(value: object) -> object:
+    """As `arrays_to_lists`, but for arrays that orjson writes by itself, in the digits of their own precision."""
+    return _with_arrays(value, lambda array: array if array.ndim and array.dtype.isnative else array.tolist())
+
+
+def _with_arrays(value: object, form: Callable[[Array], object]) -> object:
+    if isinstance(value, (dict, Mapping)):
         if isinstance(value.get(b"nd"), bool):
-            return array_from_wire(value).tolist()
-        return {_text(key): arrays_to_lists(item) for key, item in value.items()}
+            return form(array_from_wire(value))
+        return {_text(key): _with_arrays(item, form) for key, item in value.items()}
     if isinstance(value, (list, tuple)):
-        return [arrays_to_lists(item) for item in value]
+        return [_with_arrays(item, form) for item in value]
     return value
 
 
 def _text(key: object) -> str:
+    if isinstance(key, str):
+        return key
     return key.decode("utf-8", "replace") if isinstance(key, bytes) else str(key)

@@ -6,9 +6,10 @@ In msgpack a result goes out as the worker wrote it; for JSON its arrays become 
 from collections.abc import Iterable, Mapping, Sequence
 
 import msgpack
+import orjson
 
 from sie.wire.codec import unpack
-from sie.wire.ndarray import arrays_to_lists
+from sie.wire.ndarray import arrays_for_json
 
 Errors = Sequence[Mapping[str, object]]
 
@@ -30,13 +31,17 @@ def msgpack_scores_reply(model: str, scores: bytes) -> bytes:
     return head + scores
 
 
-def json_items_reply(model: str, results: Iterable[bytes], errors: Errors) -> Mapping[str, object]:
-    reply: dict[str, object] = {"model": model, "items": [arrays_to_lists(unpack(blob)) for blob in results]}
-    return {**reply, "errors": list(errors)} if errors else reply
+def json_items_reply(model: str, results: Iterable[bytes], errors: Errors) -> bytes:
+    reply: dict[str, object] = {"model": model, "items": [arrays_for_json(unpack(blob)) for blob in results]}
+    return _json({**reply, "errors": list(errors)} if errors else reply)
 
 
-def json_scores_reply(model: str, scores: bytes) -> Mapping[str, object]:
-    return {"model": model, "scores": arrays_to_lists(unpack(scores))}
+def json_scores_reply(model: str, scores: bytes) -> bytes:
+    return _json({"model": model, "scores": arrays_for_json(unpack(scores))})
+
+
+def _json(reply: Mapping[str, object]) -> bytes:
+    return orjson.dumps(reply, option=orjson.OPT_SERIALIZE_NUMPY)
 
 
 def _head(model: str, entries: int) -> msgpack.Packer:

@@ -10,11 +10,12 @@ from sie.wire.codec import pack, unpack
 from sie.wire.converters import TOLERANT, structure
 
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, slots=False)
 class WorkResult:
     """`result_msgpack` is the finished item of the reply (wire-facts 1.3), spliced in unread. Times in milliseconds.
 
-    `origin` tells work that came to this worker by name (§8.2, decisions).
+    `origin` tells work that came to this worker by name (§8.2, decisions). Of a load that failed, `error_class`,
+    `attempts` and `permanent` are what its error tells a client beside the code (wire-facts 1.7).
     """
 
     work_item_id: str
@@ -35,6 +36,9 @@ class WorkResult:
     executed_bundle_config_hash: str | None = None
     retry_after_s: int | None = None
     origin: Literal["direct"] | None = None
+    error_class: str | None = None
+    attempts: int | None = None
+    permanent: bool | None = None
 
 
 _FIELDS = tuple(field.name for field in attrs.fields(WorkResult))

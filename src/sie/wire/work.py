@@ -4,13 +4,12 @@ What is usual goes through msgspec, several times as quickly; whatever that does
 bytes, goes the long way, and so do all errors.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from operator import attrgetter
 from typing import Literal
 
 import attrs
 import msgspec
-from msgspec import UNSET
 
 from sie.wire.codec import is_plain, pack, unpack
 from sie.wire.converters import TOLERANT, structure
@@ -18,7 +17,7 @@ from sie.wire.converters import TOLERANT, structure
 Operation = Literal["encode", "score", "extract"]
 
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, slots=False)
 class WorkItem:
     """`item` is the input as the client sent it, or `query_item` and `score_items` for score; where they were too large
     for a message, the payload reference is the key of an object that holds them. Times are unix seconds.
@@ -58,21 +57,35 @@ class WorkItem:
 TRACE = frozenset({"traceparent", "tracestate"})
 """The only keys that are left out where there is nothing to say; all others are written as nil."""
 _FIELDS = tuple(field.name for field in attrs.fields(WorkItem))
-_VALUES = attrgetter(*_FIELDS)
-_Written = msgspec.defstruct("_Written", [(name, object, UNSET) for name in _FIELDS])
 _ENCODER = msgspec.msgpack.Encoder()
+
+
+@attrs.frozen
+class _Form:
+    """Some keys of a work item. Its class is written in their order, as one of attrs is not."""
+
+    values: Callable[[WorkItem], tuple[object, ...]]
+    struct: type[msgspec.Struct]
+
+    @classmethod
+    def of(cls, *names: str) -> "_Form":
+        return cls(attrgetter(*names), msgspec.defstruct("_Written", [(name, object) for name in names], gc=False))
+
+
+_UNTRACED, _HALF_TRACED, _TRACED = (_Form.of(*names) for names in (_FIELDS[:-2], _FIELDS[:-1], _FIELDS))
+"""The trace is what comes last."""
 
 
 def encode_work(item: WorkItem) -> bytes:
     """Raises WireError where a client's value has no form in msgpack."""
-    if not _is_plain(item):
+    if item.traceparent is None:
+        form = _UNTRACED if item.tracestate is None else None
+    else:
+        form = _HALF_TRACED if item.tracestate is None else _TRACED
+    if form is None or not _is_plain(item):
         return _encoded(item)
-    written = _Written(*_VALUES(item))
-    for name in TRACE:
-        if getattr(item, name) is None:
-            setattr(written, name, UNSET)
     try:
-        return _ENCODER.encode(written)
+        return _ENCODER.encode(form.struct(*form.values(item)))
     except (ValueError, TypeError, OverflowError, RecursionError):
         return _encoded(item)
 
@@ -85,10 +98,10 @@ def decode_work(data: bytes) -> WorkItem:
 def _is_plain(item: WorkItem) -> bool:
     """All that a client may have written as it likes."""
     return (
-        is_plain(item.item)
-        and is_plain(item.options)
-        and is_plain(item.query_item)
-        and is_plain(item.output_schema)
+        (item.item is None or is_plain(item.item))
+        and (item.options is None or is_plain(item.options))
+        and (item.query_item is None or is_plain(item.query_item))
+        and (item.output_schema is None or is_plain(item.output_schema))
         and (item.score_items is None or all(map(is_plain, item.score_items)))
     )
 

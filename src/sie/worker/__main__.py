@@ -8,6 +8,7 @@ import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from functools import partial
+from pathlib import Path
 
 import attrs
 import click
@@ -17,9 +18,10 @@ from sie.runtime.command import service_group
 from sie.runtime.service import run_service
 from sie.runtime.world import real_machine
 from sie.telemetry.logs import logging_to_stderr
-from sie.worker.children import Child, Report, launch_process, open_child
+from sie.worker.children import Child, Report, launch_process
 from sie.worker.core.state import ChildEvent
-from sie.worker.settings import WorkerSettings, plan_worker
+from sie.worker.devices import open_children
+from sie.worker.settings import Plan, WorkerSettings, plan_worker
 
 LATER = ("sie.bus.nats", "sie.authority.client", "sie.worker.app")
 """Imported while the backend process starts, which takes longer."""
@@ -28,24 +30,29 @@ LATER = ("sie.bus.nats", "sie.authority.client", "sie.worker.app")
 def serve(settings: WorkerSettings) -> None:
     named = attrs.evolve(settings, worker_id=settings.worker_id or own_name())
     try:
-        command = backend_command(named, plan_worker(named).cache_dir)
+        plan = plan_worker(named)
     except ValueError as error:
         raise click.UsageError(str(error)) from error
     with logging_to_stderr(level=named.log_level, as_json=named.log_json):
-        run_service(partial(_run, named, command))
+        run_service(partial(_run, named, plan))
 
 
-async def _run(settings: WorkerSettings, command: tuple[str, ...], stop: trio.Event) -> None:
+async def _run(settings: WorkerSettings, plan: Plan, stop: trio.Event) -> None:
     early = EarlyEvents()
-    async with open_child(partial(launch_process, command), early.report) as child:
+    launches = [
+        partial(launch_process, backend_command(settings, device, plan.cache_dir)) for device in plan.devices
+    ]
+    async with open_children(launches, early.report) as child:
         for module in LATER:
             await trio.to_thread.run_sync(importlib.import_module, module)
         # As LATER says: here they cost nothing any more.
         from sie.authority.client import open_http_authority  # noqa: PLC0415
         from sie.bus.nats import open_bus  # noqa: PLC0415
         from sie.worker.app import World, run  # noqa: PLC0415
+        from sie.worker.consume.crash_book import CrashFiles  # noqa: PLC0415
         from sie.worker.consume.source import JetStreamSource  # noqa: PLC0415
         from sie.worker.gate import open_http_pools  # noqa: PLC0415
+        from sie.worker.http.serving import serve_status  # noqa: PLC0415
 
         @asynccontextmanager
         async def open_started(report: Report) -> AsyncIterator[Child]:
@@ -55,7 +62,17 @@ async def _run(settings: WorkerSettings, command: tuple[str, ...], stop: trio.Ev
         machine = real_machine(stop)
         open_authority = partial(open_http_authority, run_in_thread=machine.build_in_thread)
         open_pools = partial(open_http_pools, run_in_thread=machine.run_in_thread)
-        await run(settings, World(machine, open_bus, open_authority, open_started, JetStreamSource, open_pools))
+        world = World(
+            machine,
+            open_bus,
+            open_authority,
+            open_started,
+            JetStreamSource,
+            open_pools,
+            serve=serve_status,
+            crash_store=CrashFiles(Path(plan.cache_dir) / "crashes"),
+        )
+        await run(settings, world)
 
 
 class EarlyEvents:
@@ -74,11 +91,11 @@ class EarlyEvents:
             report(event)
 
 
-def backend_command(settings: WorkerSettings, cache_dir: str) -> tuple[str, ...]:
+def backend_command(settings: WorkerSettings, device: str, cache_dir: str) -> tuple[str, ...]:
     """-P: a file in the current folder that is named like a module must not be taken for it."""
-    device = ("--device", settings.device, "--cache-dir", cache_dir)
+    place = ("--device", device, "--cache-dir", cache_dir)
     logs = ("--log-level", settings.log_level, *(("--json-logs",) if settings.log_json else ()))
-    return (sys.executable, "-P", "-m", "sie.backend", *device, *logs)
+    return (sys.executable, "-P", "-m", "sie.backend", *place, *logs)
 
 
 def own_name() -> str:

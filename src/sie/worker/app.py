@@ -23,13 +23,16 @@ from sie.runtime.world import Machine
 from sie.storage.opening import open_payloads
 from sie.storage.payloads import PayloadStore
 from sie.worker.children import Child, OpenChild
+from sie.worker.consume.aftermath import Aftermath
 from sie.worker.consume.answers import Answers
 from sie.worker.consume.burial import Burial
 from sie.worker.consume.cancels import Cancels
+from sie.worker.consume.crash_book import CrashBook, CrashMemory, CrashStore
 from sie.worker.consume.dispatcher import Dispatcher
 from sie.worker.consume.fetches import Fetches
 from sie.worker.consume.intake import Intake
 from sie.worker.consume.lane import LaneWork
+from sie.worker.consume.leaving import Leaving
 from sie.worker.consume.payloads import Payloads
 from sie.worker.consume.source import OWN_CAPACITY, PULL_CAPACITY, OpenSource, Queue
 from sie.worker.consume.wakeup import Wakeup, Wakeups
@@ -37,9 +40,13 @@ from sie.worker.core.cancels import Tombstones
 from sie.worker.core.gate import Gate
 from sie.worker.core.held_work import HeldWork
 from sie.worker.core.loading import canonical_names, served_names
+from sie.worker.core.memory import Memory
+from sie.worker.core.models import ModelStates
 from sie.worker.core.state import ChildEvent, WorkerState
 from sie.worker.gate import AskSoon, GatewayPools, OpenPools, open_http_pools, polled
 from sie.worker.heartbeat import Heart
+from sie.worker.http.serving import Endpoint, Serve, told
+from sie.worker.http.telling import Telling
 from sie.worker.settings import Plan, WorkerSettings, plan_worker
 from sie.worker.sync import Reconciler
 
@@ -53,6 +60,8 @@ class World:
     open_source: OpenSource
     open_pools: OpenPools = open_http_pools
     open_payload_store: Callable[[str], PayloadStore] = open_payloads
+    serve: Serve | None = None
+    crash_store: CrashStore = attrs.field(factory=CrashMemory)
 
 
 async def run(
@@ -62,12 +71,18 @@ async def run(
     plan = plan_worker(settings)
     gate = Gate(plan.worker, plan.lane, is_polled=settings.gateway_url is not None)
     store = None if settings.payload_store_url is None else world.open_payload_store(settings.payload_store_url)
-    worker = _Worker(plan, world, WorkerState(plan.worker, plan.lane, settings.device), gate, store)
+    models = ModelStates(Memory(len(plan.devices), settings.model_memory_bytes, plan.sharing))
+    state = WorkerState(plan.worker, plan.lane, settings.device, models)
+    crashes = CrashBook(world.crash_store, world.machine.run_in_thread, world.machine.unix_s)
+    worker = _Worker(plan, world, state, gate, store, crashes)
+    telling = Telling(state, gate, worker.held_work, worker.status)
     inbox = f"_INBOX.worker-{world.machine.token()}"
     async with (
         world.open_child(worker.on_child) as child,
+        told(telling.views, _endpoint(settings, plan, world)),
         world.open_bus(settings.nats_url, inbox=inbox, name=f"sie-worker {plan.worker}") as bus,
     ):
+        telling.sessions = bus
         heart = Heart(bus, worker.status)
         worker.listeners.append(heart.beat_soon)
         async with (
@@ -77,9 +92,10 @@ async def run(
         ):
             task_status.started()
             reconciler = worker.reconciler(authority, HashForm(settings.hash_form), settings.preload)
+            await crashes.read()
             if await _unless(world.machine.stop, reconciler.read_until_done):
                 async with running(partial(reconciler.follow_forever, bus, plan.lane.bundle)):
-                    await worker.serve(child, bus, ask_pools)
+                    await worker.serve(child, bus, ask_pools, settings.drain_grace_s)
             heart.beat()
 
 
@@ -92,6 +108,7 @@ class _Worker:
     state: WorkerState
     gate: Gate
     payloads: PayloadStore | None
+    crashes: CrashBook
     held_work: HeldWork = attrs.field(factory=HeldWork)
     listeners: list[Callable[[], None]] = attrs.field(factory=list)
     wake: Wakeup = attrs.field(factory=Wakeup)
@@ -142,7 +159,7 @@ class _Worker:
         if self.state.snapshot is not None:
             self.state.models.pin(canonical_names(self.state.snapshot, self.gate.pinned()))
 
-    async def serve(self, child: Child, bus: Bus, ask_pools: AskSoon) -> None:
+    async def serve(self, child: Child, bus: Bus, ask_pools: AskSoon, grace_s: float) -> None:
         plan, answers, tombstones = self.plan, Answers(bus), Tombstones()
         self.intakes = tuple(
             self._intake(queue, bus, answers, tombstones, ask_pools)
@@ -154,8 +171,10 @@ class _Worker:
         self.listeners.append(self.wake.ring)
         room = Wakeups(tuple(intake.room for intake in self.intakes))
         dispatcher = self._dispatcher(child, bus, answers, room)
+        leaving = Leaving(bus, self.intakes[1].source, answers)
+        work = LaneWork(bus, self.held_work, answers, self.intakes, dispatcher, leaving, grace_s)
         async with Cancels(tombstones, self.held_work, answers, room).heard(bus, plan.worker):
-            await LaneWork(bus, self.held_work, answers, self.intakes, dispatcher).run_until(self.world.machine.stop)
+            await work.run_until(self.world.machine.stop)
 
     def _intake(self, queue: Queue, bus: Bus, answers: Answers, tombstones: Tombstones, ask_pools: AskSoon) -> Intake:
         return Intake(
@@ -181,16 +200,32 @@ class _Worker:
             held_work=self.held_work,
             answers=answers,
             child=child,
-            burial=self._burial(bus),
+            aftermath=self._aftermath(child, bus),
             machine=self.world.machine,
             wake=self.wake,
             room=room,
+        )
+
+    def _aftermath(self, child: Child, bus: Bus) -> Aftermath:
+        return Aftermath(
+            state=self.state,
+            held_work=self.held_work,
+            child=child,
+            burial=self._burial(bus),
+            crashes=self.crashes,
+            changed=self.changed,
         )
 
     def _burial(self, bus: Bus) -> Burial:
         stream = self.plan.stream
         box = DeadLetterBox(bus, dead_letters_spec(storage=stream.storage, replicas=stream.replicas))
         return Burial(box, self.plan.consumer_of, self.plan.worker, self.world.machine.unix_s)
+
+
+def _endpoint(settings: WorkerSettings, plan: Plan, world: World) -> Endpoint | None:
+    if plan.port is None or world.serve is None:
+        return None
+    return Endpoint(world.serve, settings.host, plan.port)
 
 
 def _open_pools(settings: WorkerSettings, world: World) -> AbstractAsyncContextManager[GatewayPools] | None:

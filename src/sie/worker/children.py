@@ -1,7 +1,7 @@
-"""The backend child: one process behind a Unix socket, kept alive, with every request answered exactly once.
+"""A backend child: a process behind a Unix socket, kept alive, with every request answered exactly once.
 
-When it dies it is replaced, its models are loaded again and what it owed is sent again (`core.flights` decides). The
-child ends with its socket, so a worker that is killed leaves none behind.
+When it dies it is replaced and its models are loaded again; what becomes of all it owed is for `core.flights`. A child
+ends with its socket, so a worker that is killed leaves none behind.
 """
 
 import logging
@@ -21,6 +21,7 @@ from sie.runtime.retrying import Backoff
 from sie.runtime.service import running
 from sie.wire.converters import WireError
 from sie.wire.ipc import (
+    READ_BYTES,
     EncodeBatch,
     EncodeItem,
     Failed,
@@ -30,10 +31,11 @@ from sie.wire.ipc import (
     LoadModel,
     ModelUpdate,
     Request,
+    UnloadModel,
     frame,
 )
-from sie.worker.core.flights import Answer, Flights, Landing
-from sie.worker.core.state import ChildEvent, Died, LoadEnded
+from sie.worker.core.flights import Answer, Flights, Landing, left
+from sie.worker.core.state import ChildEvent, Died, LoadEnded, Unloaded
 
 log = logging.getLogger(__name__)
 
@@ -51,11 +53,21 @@ Launch = Callable[[], AbstractAsyncContextManager[trio.abc.Stream]]
 
 
 class Child(Protocol):
-    """A load ends in a LoadEnded event; a batch for a model that is neither loaded nor coming fails."""
+    """A load ends in a LoadEnded event, an unload in Unloaded; a batch for a model that is neither loaded nor coming is
+    Left. `device` is which of a worker's devices, counted from 0.
+    """
 
-    def load_nowait(self, request: LoadModel) -> None: ...
+    def load_nowait(self, request: LoadModel, *, device: int = 0) -> None: ...
 
-    async def encode(self, serving_id: str, items: tuple[EncodeItem, ...]) -> Answer: ...
+    def unload_nowait(self, serving_id: str) -> None: ...
+
+    async def unload(self, serving_id: str) -> None:
+        """Until the model is gone."""
+        ...
+
+    async def encode(self, serving_id: str, items: tuple[EncodeItem, ...], *, alone: bool = False) -> Answer:
+        """`alone`: with nothing else beside it, so that it is known what a child died of."""
+        ...
 
 
 OpenChild = Callable[[Report], AbstractAsyncContextManager[Child]]
@@ -66,9 +78,12 @@ class NoBackend(Exception):
 
 
 @asynccontextmanager
-async def open_child(launch: Launch, report: Report) -> AsyncIterator[Child]:
-    """Keep a child for as long as the block. Entering does not wait for it; `report` must not block."""
-    child = _Child(report)
+async def open_child(launch: Launch, report: Report, *, number: int = 0, is_only: bool = True) -> AsyncIterator[Child]:
+    """Keep a child for as long as the block. Entering does not wait for it; `report` must not block.
+
+    One that is not the only one gives its work away while it does not come up.
+    """
+    child = _Child(report, number, is_only=is_only)
     async with running(partial(child.keep_forever, launch)):
         yield child
 
@@ -80,26 +95,37 @@ class _Waiter:
 
 
 class _Child:
-    def __init__(self, report: Report) -> None:
+    def __init__(self, report: Report, number: int, *, is_only: bool) -> None:
         self._report = report
+        self._number = number
+        self._is_only = is_only
         self._flights = Flights()
         self._waiters: dict[int, _Waiter] = {}
         self._wake = trio.Event()
         self._greeted = False
 
-    def load_nowait(self, request: LoadModel) -> None:
+    def load_nowait(self, request: LoadModel, *, device: int = 0) -> None:
+        assert device == self._number
         self._add(request)
 
-    async def encode(self, serving_id: str, items: tuple[EncodeItem, ...]) -> Answer:
+    def unload_nowait(self, serving_id: str) -> None:
+        self._add(UnloadModel(id=0, serving_id=serving_id))
+
+    async def unload(self, serving_id: str) -> None:
+        await self._answer_to(self._add(UnloadModel(id=0, serving_id=serving_id)))
+
+    async def encode(self, serving_id: str, items: tuple[EncodeItem, ...], *, alone: bool = False) -> Answer:
         if not self._flights.knows(serving_id):
-            return Failed(id=0, error_code=ErrorCode.MODEL_LOADING, error="the model left the backend", permanent=False)
-        waiter = _Waiter()
-        self._waiters[self._add(EncodeBatch(id=0, serving_id=serving_id, items=items))] = waiter
+            return left(0)
+        return await self._answer_to(self._add(EncodeBatch(id=0, serving_id=serving_id, items=items), alone=alone))
+
+    async def _answer_to(self, number: int) -> Answer:
+        waiter = self._waiters[number] = _Waiter()
         await waiter.done.wait()
         return waiter.answer or Failed(id=0, error_code=ErrorCode.INTERNAL_ERROR, error="the backend gave no answer")
 
-    def _add(self, request: Request) -> int:
-        number = self._flights.add(request)
+    def _add(self, request: Request, *, alone: bool = False) -> int:
+        number = self._flights.add(request, alone=alone)
         self._wake.set()
         return number
 
@@ -109,9 +135,11 @@ class _Child:
             began = trio.current_time()
             reason = await self._run_one(launch)
             log.error("the backend child ended", extra={"reason": reason, "in_flight": len(self._flights)})
-            self._greeted = False
-            self._report(Died())
+            self._report(Died(reason, self._number))
             self._land(self._flights.die())
+            if not (self._greeted or self._is_only):
+                self._land(self._flights.abandon())
+            self._greeted = False
             if trio.current_time() - began > STEADY_S:
                 delays = RESTART.delays()
             await trio.sleep(next(delays))
@@ -130,7 +158,7 @@ class _Child:
     async def _read_until_lost(self, stream: trio.abc.Stream) -> str:
         reader = FrameReader()
         try:
-            while data := await stream.receive_some():
+            while data := await stream.receive_some(READ_BYTES):
                 for message in reader.receive(bytes(data)):
                     self._receive(message)
         except (trio.BrokenResourceError, WireError) as error:
@@ -142,7 +170,7 @@ class _Child:
             case Hello():
                 self._greeted = True
                 log.info("the backend child is up", extra={"child_pid": message.pid, "device": message.device})
-                self._report(message)
+                self._report(attrs.evolve(message, number=self._number))
             case ModelUpdate():
                 self._report(message)
             case Finished() | Failed():
@@ -152,9 +180,14 @@ class _Child:
 
     def _land(self, landings: Iterable[Landing]) -> None:
         for landing in landings:
-            if isinstance(landing.request, LoadModel):
-                self._report(LoadEnded(landing.request.serving_id, landing.answer))
-            elif waiter := self._waiters.pop(landing.request.id, None):
+            match landing.request:
+                case LoadModel(serving_id=serving_id):
+                    self._report(LoadEnded(serving_id, landing.answer))
+                case UnloadModel(serving_id=serving_id):
+                    self._report(Unloaded(serving_id))
+                case EncodeBatch():
+                    pass
+            if waiter := self._waiters.pop(landing.request.id, None):
                 waiter.answer = landing.answer
                 waiter.done.set()
         self._wake.set()

@@ -13,11 +13,20 @@ from sie.domain.lane import Lane
 from sie.domain.subjects import is_direct
 from sie.runtime.settings import HashFormName, LogLevel, setting
 
-DEVICE = re.compile(r"cpu|cuda(:[0-9]+)?")
+DEVICE = re.compile(r"cpu(:[1-9][0-9]?)?|cuda(:[0-9]+)?(,cuda:[0-9]+)*")
+NO_PORT = "none"
+MAX_PORT = 65535
 
 
 @attrs.frozen(kw_only=True)
 class WorkerSettings:
+    host: str = setting("0.0.0.0", env="SIE_WORKER_HOST", flags=("--host",), help="Address to tell its status on")  # noqa: S104
+    port: str = setting(
+        "8080",
+        env="SIE_WORKER_PORT",
+        flags=("-p", "--port"),
+        help="Port of its probes and status, 0 for a free one; none: nobody can ask",
+    )
     nats_url: str = setting(
         "nats://127.0.0.1:4222", env="SIE_NATS_URL", flags=("--nats-url",), help="The broker; several: comma-separated"
     )
@@ -53,7 +62,18 @@ class WorkerSettings:
         flags=("--worker-id",),
         help="Unique in the cluster; by default made from the host name",
     )
-    device: str = setting("cpu", env="SIE_DEVICE", flags=("-d", "--device"), help="cpu, cuda or cuda:N")
+    device: str = setting(
+        "cpu",
+        env="SIE_DEVICE",
+        flags=("-d", "--device"),
+        help="cpu, cpu:N for N processes on it, cuda, cuda:N, or several as cuda:0,cuda:1; a process each",
+    )
+    model_memory_bytes: int | None = setting(
+        None,
+        env="SIE_MODEL_MEMORY_BYTES",
+        help="What loaded models may take of each device; by default 85 % of what it has",
+        at_least=1.0,
+    )
     preload: tuple[str, ...] = setting(
         (), env="SIE_PRELOAD", flags=("--preload",), help="Models to load before the worker says that it is ready"
     )
@@ -70,6 +90,12 @@ class WorkerSettings:
     )
     stream_replicas: int = setting(1, env="SIE_STREAM_REPLICAS", help="Copies that the broker keeps of the work stream")
     stream_max_age_s: float = setting(1800.0, env="SIE_STREAM_MAX_AGE_S", help="Seconds after which work expires")
+    drain_grace_s: float = setting(
+        25.0,
+        env="SIE_DRAIN_GRACE_S",
+        help="Seconds that running batches have to end after SIGTERM; what still runs then goes back",
+        at_least=0.0,
+    )
     log_level: LogLevel = setting(
         "info", env="SIE_LOG_LEVEL", flags=("-l", "--log-level"), help="debug, info, warning or error"
     )
@@ -78,8 +104,11 @@ class WorkerSettings:
 
 @attrs.frozen
 class Plan:
-    """What the settings mean: `stream` and `consumer` are the lane's, the own ones those of work sent here by name."""
+    """What the settings mean: `stream` and `consumer` are the lane's, the own ones those of work sent here by name.
+    `port` None: no status is told. A backend runs on each of `devices`, `sharing` of which have one memory.
+    """
 
+    port: int | None
     worker: ids.WorkerId
     lane: Lane
     stream: StreamSpec
@@ -87,6 +116,11 @@ class Plan:
     own_stream: StreamSpec
     own_consumer: ConsumerSpec
     cache_dir: str
+    devices: tuple[str, ...] = ("cpu",)
+
+    @property
+    def sharing(self) -> int:
+        return self.devices.count("cpu") or 1
 
     def consumer_of(self, delivery: Delivery) -> ConsumerSpec:
         """Whose it is."""
@@ -95,16 +129,17 @@ class Plan:
 
 def plan_worker(settings: WorkerSettings) -> Plan:
     """Raises ValueError, which names the setting."""
-    if not DEVICE.fullmatch(settings.device):
-        raise ValueError(f"SIE_DEVICE must be cpu, cuda or cuda:N, not {settings.device!r}")
+    devices = _devices(settings.device)
     if settings.gateway_url is not None and not _is_http(settings.gateway_url):
         raise ValueError(f"SIE_GATEWAY_URL must be http://host:port or https://host, not {settings.gateway_url!r}")
+    port = _port(settings.port)
     lane = Lane(
         ids.pool_name(settings.pool), ids.machine_profile(settings.machine_profile), ids.bundle_name(settings.bundle)
     )
     worker = ids.worker_id(settings.worker_id or "")
     storage, replicas, max_age_s = settings.stream_storage, settings.stream_replicas, settings.stream_max_age_s
     return Plan(
+        port=port,
         worker=worker,
         lane=lane,
         stream=work_stream_spec(lane.pool, storage=storage, replicas=replicas, max_age_s=max_age_s),
@@ -112,7 +147,26 @@ def plan_worker(settings: WorkerSettings) -> Plan:
         own_stream=worker_stream_spec(lane, worker, storage=storage, replicas=replicas, max_age_s=max_age_s),
         own_consumer=worker_consumer_spec(lane, worker),
         cache_dir=os.path.expanduser(settings.cache_dir),
+        devices=devices,
     )
+
+
+def _devices(text: str) -> tuple[str, ...]:
+    """Raises ValueError."""
+    names = tuple(text.split(","))
+    if not DEVICE.fullmatch(text) or len({*names}) < len(names) or (len(names) > 1 and "cuda" in names):
+        raise ValueError(f"SIE_DEVICE must be cpu, cpu:N, cuda, cuda:N or cuda:N,cuda:M, not {text!r}")
+    kind, _, count = text.partition(":")
+    return ("cpu",) * int(count or 1) if kind == "cpu" else names
+
+
+def _port(text: str) -> int | None:
+    """Raises ValueError."""
+    if text.lower() == NO_PORT:
+        return None
+    if not text.isascii() or not text.isdecimal() or int(text) > MAX_PORT:
+        raise ValueError(f"SIE_WORKER_PORT must be 0 to {MAX_PORT} or {NO_PORT}, not {text!r}")
+    return int(text)
 
 
 def _is_http(url: str) -> bool:

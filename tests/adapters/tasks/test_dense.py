@@ -9,7 +9,7 @@ import pytest
 from numpy.typing import NDArray
 
 from sie.adapters.api import EncodeInput, LoadFailed, Progress
-from tests.adapters.checkpoints import TINY, Tensors, spec_for, tiny_tensors, write_checkpoint, write_shards
+from tests.adapters.checkpoints import TINY, Tensors, dense_of, spec_for, tiny_tensors, write_checkpoint, write_shards
 
 if TYPE_CHECKING:
     from sie.adapters.tasks.dense import DenseEncoder
@@ -33,7 +33,7 @@ class Loader:
 
     def vectors(self, folder: Path, *texts: str, **runtime: object) -> NDArray[np.float32]:
         rows = self.load(folder, **runtime).encode([EncodeInput(text) for text in texts]).rows
-        return np.stack([row.dense for row in rows])
+        return np.stack([dense_of(row) for row in rows])
 
 
 @pytest.fixture
@@ -46,7 +46,7 @@ def test_the_rows_come_in_the_order_of_the_inputs_whatever_shares_a_row(loader: 
     together = encoder.encode([EncodeInput(text) for text in TEXTS])
     for text, row in zip(TEXTS, together.rows, strict=True):
         (alone,) = encoder.encode([EncodeInput(text)]).rows
-        assert np.abs(row.dense - alone.dense).max() <= 1e-6
+        assert np.abs(dense_of(row) - dense_of(alone)).max() <= 1e-6
         assert row.tokens == alone.tokens
 
 
@@ -62,7 +62,7 @@ def test_no_inputs_have_no_rows(loader: Loader, tiny: Path) -> None:
 def test_an_instruction_is_put_before_the_text_as_it_is(loader: Loader, tiny: Path) -> None:
     encoder = loader.load(tiny)
     instructed, written_out = encoder.encode([EncodeInput("cd", instruction="ab"), EncodeInput("abcd")]).rows
-    assert np.abs(instructed.dense - written_out.dense).max() <= 1e-6
+    assert np.abs(dense_of(instructed) - dense_of(written_out)).max() <= 1e-6
 
 
 def test_vectors_are_of_unit_length_unless_normalize_is_false(loader: Loader, tiny: Path) -> None:
@@ -86,7 +86,11 @@ def renamed(tensors: Tensors) -> Tensors:
     """As the oldest checkpoints with a head are: a prefix, gamma and beta, a pooler, a buffer of positions."""
     gamma = {name.replace("LayerNorm.weight", "LayerNorm.gamma"): tensor for name, tensor in tensors.items()}
     old = {f"bert.{name.replace('LayerNorm.bias', 'LayerNorm.beta')}": tensor for name, tensor in gamma.items()}
-    extras = {"bert.pooler.dense.weight": (32, 32), "bert.pooler.dense.bias": (32,), "embeddings.position_ids": (1, 32)}
+    extras = {
+        "bert.pooler.dense.weight": (32, 32),
+        "bert.pooler.dense.bias": (32,),
+        "embeddings.position_ids": (1, 32),
+    }
     return {**old, **{name: np.zeros(shape, np.float32) for name, shape in extras.items()}}
 
 
@@ -99,10 +103,10 @@ def test_a_weight_that_is_not_finite_is_an_error_and_never_an_answer(loader: Loa
     tensors = tiny_tensors()
     tensors["embeddings.word_embeddings.weight"][4] = np.nan  # the letter a
     encoder = loader.load(write_checkpoint(tmp_path / "broken", tensors))
-    with pytest.raises(Exception, match="input 0, or a text that shares its row, has a vector that is not finite"):
+    with pytest.raises(Exception, match="input 0, or a text that shares its row, has an answer that is not finite"):
         encoder.encode([EncodeInput("bcd"), EncodeInput("abc")])
     (unharmed,) = encoder.encode([EncodeInput("bcd")]).rows
-    assert np.isfinite(unharmed.dense).all()
+    assert np.isfinite(dense_of(unharmed)).all()
 
 
 def test_a_checkpoint_that_does_not_fit_is_refused(loader: Loader, tmp_path: Path) -> None:
@@ -181,4 +185,4 @@ class _Reported:
 
 
 def _vectors(encoder: "DenseEncoder") -> NDArray[np.float32]:
-    return np.stack([row.dense for row in encoder.encode([EncodeInput(text) for text in TEXTS]).rows])
+    return np.stack([dense_of(row) for row in encoder.encode([EncodeInput(text) for text in TEXTS]).rows])

@@ -1,4 +1,6 @@
-"""What a checkpoint folder must hold, and what a lookup found where. Safetensors only: a pickle can run code."""
+"""What a checkpoint folder must hold, and what a lookup found where. No pickle, which can run code: safetensors, and
+quantised ONNX where a model is published in nothing else.
+"""
 
 import json
 from collections.abc import Sequence
@@ -11,6 +13,7 @@ from sie.adapters.api import LoadFailed, Report
 
 SINGLE_FILE = "model.safetensors"
 INDEX_FILE = "model.safetensors.index.json"
+ONNX_FILE = "onnx/model_q4.onnx"
 REQUIRED = ("config.json", "tokenizer.json")
 OPTIONAL = ("sentence_bert_config.json",)
 
@@ -42,15 +45,17 @@ def missing_files(folder: Path) -> Sequence[str]:
     if (folder / SINGLE_FILE).is_file():
         return missing
     if not (folder / INDEX_FILE).is_file():
-        return [*missing, SINGLE_FILE]
+        return missing if (folder / ONNX_FILE).is_file() else [*missing, SINGLE_FILE]
     shards = shard_names((folder / INDEX_FILE).read_bytes())
     return [*missing, *(name for name in shards if not (folder / name).is_file())]
 
 
 def tensor_files(folder: Path) -> Sequence[Path]:
-    """The safetensors files of a whole checkpoint: the single one, else those that the index names."""
+    """The weights of a whole checkpoint: the single file, else those that the index names, else the quantised one."""
     if (folder / SINGLE_FILE).is_file():
         return [folder / SINGLE_FILE]
+    if not (folder / INDEX_FILE).is_file():
+        return [folder / ONNX_FILE]
     return [folder / name for name in shard_names((folder / INDEX_FILE).read_bytes())]
 
 

@@ -22,7 +22,9 @@ from sie.adapters.api import LoadFailed, Progress, Report
 from sie.adapters.sources.files import Absent, look_in, missing_files
 from sie.adapters.sources.hashing import sha256_of
 
-_UNPACKED_SUFFIXES = frozenset({".json", ".safetensors", ".txt"})
+_UNPACKED_SUFFIXES = frozenset({".json", ".onnx", ".safetensors", ".txt"})
+_LICENSE = "LICENSE"
+"""Weights go nowhere without it."""
 _DOWNLOAD_WITHIN_S = 1800.0
 _LOOK_EVERY_S = 0.25
 # What pip writes for a cause, and the class of that failure; a registry that cannot be reached also ends in "no
@@ -157,9 +159,13 @@ def members_of(names: Iterable[str], folder: PurePosixPath) -> Mapping[str, Pure
     for name in names:
         path = PurePosixPath(name)
         plain = ".." not in path.parts and "\\" not in name and not name.endswith("/")
-        if plain and path != folder and path.is_relative_to(folder) and path.suffix in _UNPACKED_SUFFIXES:
+        if plain and path != folder and path.is_relative_to(folder) and _is_unpacked(path):
             found[name] = path.relative_to(folder)
     return found
+
+
+def _is_unpacked(path: PurePosixPath) -> bool:
+    return path.suffix in _UNPACKED_SUFFIXES or path.name == _LICENSE
 
 
 def _move_into_place(folder: Path, target: Path) -> None:

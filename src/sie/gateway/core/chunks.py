@@ -96,7 +96,8 @@ class RequestChunks:
         """A result that was no transfer counts for the item. Changes nothing where its chunks were put together."""
         if item_index not in self._done:
             self._done.add(item_index)
-            self._drop(self._items.get(item_index))
+            if self._items:
+                self._drop(self._items.get(item_index))
 
     def reject(self, item_index: int) -> None:
         """The result that was put together does not count (§8.2: it is a stale direct one); another may come."""

@@ -58,15 +58,11 @@ def decide_outcome(ending: Ending | None, *, missing: int, timeout_s: float) -> 
 
 
 def _of_results(results: tuple[WorkResult, ...]) -> Outcome:
-    blobs = tuple(result.result_msgpack for result in results if _succeeded(result))
-    failures = [result for result in results if not _succeeded(result)]
-    if blobs:
-        return Answered(tuple(blob for blob in blobs if blob is not None), tuple(map(_error_row, failures)), results)
-    return _all_failed(failures)
-
-
-def _succeeded(result: WorkResult) -> bool:
-    return result.success and result.result_msgpack is not None
+    blobs = tuple([r.result_msgpack for r in results if r.success and r.result_msgpack is not None])
+    if len(blobs) == len(results):
+        return Answered(blobs, (), results)
+    failures = [result for result in results if not result.success or result.result_msgpack is None]
+    return Answered(blobs, tuple(map(_error_row, failures)), results) if blobs else _all_failed(failures)
 
 
 def _all_failed(failures: list[WorkResult]) -> Failed:
@@ -78,8 +74,18 @@ def _all_failed(failures: list[WorkResult]) -> Failed:
     if only in BAD_INPUT:
         return Failed(only, message, {"details": list(map(_error_row, failures))})
     if only is ErrorCode.MODEL_LOAD_FAILED:
-        return Failed(only, message, {"error_class": "UNKNOWN", "attempts": 1, "permanent": True})
+        return Failed(only, message, _of_load(failures[0]))
     return Failed(ErrorCode.ALL_ITEMS_FAILED, "all_items_failed", {"details": list(map(_error_row, failures))})
+
+
+def _of_load(failure: WorkResult) -> Mapping[str, object]:
+    """A worker that does not say counts as sure of it: clients do not try such a model again (wire-facts 1.7)."""
+    permanent = failure.permanent is not False
+    return {
+        "error_class": failure.error_class or "UNKNOWN",
+        "attempts": max(1, failure.attempts or 1),
+        "permanent": permanent,
+    }
 
 
 def _known(code: str | None) -> ErrorCode | None:

@@ -23,7 +23,6 @@ from sie.gateway.dispatch.pending import Pending
 from sie.gateway.dispatch.publisher import Publisher
 from sie.gateway.dispatch.streams import Streams
 
-
 POOLS = 1024
 """Queue pools whose streams are remembered."""
 

@@ -22,7 +22,6 @@ from sie.gateway.dispatch.cancels import Cancels
 from sie.gateway.dispatch.handoff import Handoff, Work
 from sie.gateway.dispatch.pending import Waiting
 from sie.gateway.dispatch.publisher import Parcel
-from sie.web.routes import never_left
 
 log = logging.getLogger(__name__)
 
@@ -82,7 +81,8 @@ class Direct:
             return None
         problem = self.handoff.judged(job.lane, stream, acks, settled)
         if problem is None and settled == "stored":
-            await waiting.until_over(due_s, never_left)
+            with trio.move_on_at(due_s):
+                await waiting.until_over()
         return problem
 
     async def _delivered(self, job: Job) -> int | None:

@@ -5,6 +5,7 @@ workers where their work is not wanted any more.
 """
 
 from collections.abc import Callable, Sequence
+from typing import NoReturn
 
 import attrs
 import trio
@@ -16,9 +17,11 @@ from sie.domain.ids import ModelId, PoolName, RequestId, WorkerId
 from sie.domain.lane import Lane
 from sie.domain.subjects import direct_subject
 from sie.gateway.core.admission import Lanes
+from sie.gateway.core.deadlines import Deadlines
 from sie.gateway.core.offload import Refused
 from sie.gateway.core.outcome import Failed, Outcome, decide_outcome
 from sie.gateway.core.routing import Routed
+from sie.gateway.dispatch.acks import ACK_DEADLINE_S
 from sie.gateway.dispatch.cancels import Cancels, Reason
 from sie.gateway.dispatch.direct import Direct, Job
 from sie.gateway.dispatch.gauges import Gauges
@@ -26,7 +29,7 @@ from sie.gateway.dispatch.handoff import Handoff, Work
 from sie.gateway.dispatch.parcels import Parcels
 from sie.gateway.dispatch.pending import Pending, Waiting
 from sie.gateway.dispatch.publisher import Parcel
-from sie.web.routes import UntilLeft
+from sie.web.routes import Leaving
 from sie.wire.work import WorkItem
 
 
@@ -52,9 +55,20 @@ class Dispatcher:
     cancels: Cancels
     stream_of: Callable[[PoolName], StreamSpec]
     timeout_s: float
+    deadlines: Deadlines = attrs.field(factory=Deadlines)
+
+    async def expire_forever(self) -> NoReturn:
+        """The one clock of all that waits. It sleeps no longer than what begins meanwhile lasts at least."""
+        shortest_s = min(self.timeout_s, ACK_DEADLINE_S)
+        kinds = (self.deadlines, self.handoff.deadlines)
+        while True:
+            now_s = trio.current_time()
+            for deadlines in kinds:
+                deadlines.expire(now_s)
+            await trio.sleep_until(min(now_s + shortest_s, *(deadlines.next_s for deadlines in kinds)))
 
     async def run(
-        self, request: RequestId, routed: Routed, items: Sequence[WorkItem], until_left: UntilLeft
+        self, request: RequestId, routed: Routed, items: Sequence[WorkItem], leaving: Leaving | None = None
     ) -> Ended:
         """Raises ClientLeft."""
         refused = await self._refused(routed.lane, len(items))
@@ -64,7 +78,8 @@ class Dispatcher:
             if isinstance(packed, Refused):
                 return Ended(Failed(packed.code, packed.message))
             with self.lanes.holding(routed.lane, len(items)), self.pending.open(request, len(items)) as waiting:
-                return await self._deliver(routed, packed, waiting, until_left)
+                waiting.heed(leaving)
+                return await self._deliver(routed, packed, waiting)
 
     def deadline_s(self, began_s: float) -> float:
         return began_s + self.timeout_s
@@ -72,8 +87,10 @@ class Dispatcher:
     async def _refused(self, lane: Lane, items: int) -> Failed | None:
         """Before anything of the request is anywhere; the lane is wanted either way."""
         stream, demand = self.stream_of(lane.pool), self.handoff.demand
+        streams = self.handoff.publisher.streams
         try:
-            await self.handoff.publisher.streams.ensure(stream)
+            if not streams.is_ensured(stream):
+                await streams.ensure(stream)
         except BusError as error:
             demand.record(lane, trio.current_time())
             return Failed(ErrorCode.QUEUE_UNAVAILABLE, f"the work could not be queued: {error}")
@@ -87,15 +104,16 @@ class Dispatcher:
             return Failed(ErrorCode.PROVISIONING, f"nobody takes work of lane {lane} yet")
         return None
 
-    async def _deliver(
-        self, routed: Routed, parcels: Sequence[Parcel], waiting: Waiting, until_left: UntilLeft
-    ) -> Ended:
+    async def _deliver(self, routed: Routed, parcels: Sequence[Parcel], waiting: Waiting) -> Ended:
         began_s, reason = trio.current_time(), Reason.ABANDONED
+        deadline_s = self.deadline_s(began_s)
+        deadline = self.deadlines.begin(deadline_s, waiting.expire)
         try:
-            await self._carry(routed, parcels, waiting, self.deadline_s(began_s), until_left)
+            await self._carry(routed, parcels, waiting, deadline_s)
             ending = waiting.collector.ending
             reason = Reason.TIMEOUT if ending is None else Reason.TRANSPORT
         finally:
+            self.deadlines.end(deadline)
             if not waiting.is_answered:
                 self.cancels.abandon(RequestId(waiting.collector.request_id), reason)
         now_s = trio.current_time()
@@ -104,19 +122,17 @@ class Dispatcher:
         outcome = decide_outcome(ending, missing=missing, timeout_s=self.timeout_s)
         return Ended(outcome, sent_s - began_s, now_s - sent_s)
 
-    async def _carry(
-        self, routed: Routed, parcels: Sequence[Parcel], waiting: Waiting, deadline_s: float, until_left: UntilLeft
-    ) -> None:
+    async def _carry(self, routed: Routed, parcels: Sequence[Parcel], waiting: Waiting, deadline_s: float) -> None:
         """Returns when the request is over, or its time has run out."""
         if routed.direct is None:
             work = Work(routed.lane, self.stream_of(routed.lane.pool), parcels)
-            await self.handoff.carry(work, waiting, deadline_s, until_left)
+            await self.handoff.carry(work, waiting, deadline_s)
             return
         with trio.move_on_at(deadline_s):
             problem = await self.direct.carry(_job(waiting, routed, routed.direct, parcels), waiting)
             if problem is not None:
                 waiting.give_up(problem.code, problem.message)
-        await waiting.until_over(deadline_s, until_left)
+        await waiting.until_over()
 
 
 def _job(waiting: Waiting, routed: Routed, worker: WorkerId, parcels: Sequence[Parcel]) -> Job:

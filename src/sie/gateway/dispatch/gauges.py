@@ -47,7 +47,11 @@ class Gauges:
 
     async def consumed(self, stream: str) -> Gauge | None:
         """Once somebody consumes it; after a short wait for that, as it is."""
-        give_up_s = trio.current_time() + CONSUMER_WAIT_S
+        now_s = trio.current_time()
+        known = self._read.get(stream)
+        if known is not None and known.consumers and now_s - known.read_s < FRESH_S:
+            return known
+        give_up_s = now_s + CONSUMER_WAIT_S
         gauge = await self.read(stream)
         while gauge is not None and not gauge.consumers and trio.current_time() < give_up_s:
             await trio.sleep(LOOK_S)

@@ -10,11 +10,11 @@ from sie.bus.jetstream import PubRefused, StreamSpec
 from sie.domain.errors import ErrorCode
 from sie.domain.lane import Lane
 from sie.gateway.core.collect import GaveUp
+from sie.gateway.core.deadlines import Deadlines
 from sie.gateway.core.demand import Demand
 from sie.gateway.dispatch.acks import ACK_DEADLINE_S, Acks, Settled, listening
 from sie.gateway.dispatch.pending import Waiting
 from sie.gateway.dispatch.publisher import Parcel, Publisher
-from sie.web.routes import UntilLeft
 
 
 @attrs.define(eq=False)
@@ -37,12 +37,15 @@ class Work:
 
 @attrs.frozen
 class Handoff:
+    """`deadlines` are those of the acks."""
+
     publisher: Publisher
     demand: Demand
+    deadlines: Deadlines = attrs.field(factory=Deadlines)
     counts: Counts = attrs.field(factory=Counts)
 
-    async def carry(self, work: "Work", waiting: Waiting, deadline_s: float, until_left: UntilLeft) -> None:
-        """All of a request to its pool's queue. Returns when the request is over, or at its deadline. Raises ClientLeft.
+    async def carry(self, work: Work, waiting: Waiting, deadline_s: float) -> None:
+        """All of a request to its pool's queue. Returns when that is over, or at its deadline. Raises ClientLeft.
 
         One wait for acks and results: what follows from an ack is done as it comes.
         """
@@ -53,31 +56,27 @@ class Handoff:
         self.demand.begin_handover(work.lane)
         try:
             with listening(self.publisher.bus, acks) as reply:
-                if not await self._is_sent(work, waiting, reply, deadline_s):
-                    return
-                acks_until_s = trio.current_time() + ACK_DEADLINE_S
-                await waiting.until_over(min(acks_until_s, deadline_s), until_left)
-                if acks_until_s < deadline_s and not acks.is_settled:
-                    handover.settled()
-                await waiting.until_over(deadline_s, until_left)
+                if await self._is_sent(handover, reply, deadline_s):
+                    handover.begin()
+                    await waiting.until_over()
         finally:
             handover.end()
 
-    async def _is_sent(self, work: "Work", waiting: Waiting, reply: str, deadline_s: float) -> bool:
+    async def _is_sent(self, handover: "_Handover", reply: str, deadline_s: float) -> bool:
+        work = handover.work
         try:
             if not self.publisher.submit_nowait(work.stream, work.parcels, reply):
                 with trio.move_on_at(deadline_s) as in_time:
                     await self.publisher.submit(work.stream, work.parcels, (reply,))
                 if in_time.cancelled_caught:
                     return False
-            waiting.sent()
         except BusError as error:
-            problem = self.failed(work.lane, _unavailable(str(error) or type(error).__name__))
-            waiting.give_up(problem.code, problem.message)
+            handover.fail(self.failed(work.lane, _unavailable(str(error) or type(error).__name__)))
             return False
+        handover.waiting.sent()
         return True
 
-    async def give(self, work: "Work", waiting: Waiting) -> GaveUp | None:
+    async def give(self, work: Work, waiting: Waiting) -> GaveUp | None:
         """Some of a request, once more. The problem, where not all of it is stored for certain."""
         acks = Acks(len(work.parcels))
         waiting.watch(acks)
@@ -121,6 +120,12 @@ class _Handover:
     acks: Acks
     waiting: Waiting
     is_under_way: bool = True
+    deadline: int | None = None
+
+    def begin(self) -> None:
+        """All is sent; from here on acks have their time."""
+        if self.is_under_way and self.waiting.sent_s is not None:
+            self.deadline = self.handoff.deadlines.begin(self.waiting.sent_s + ACK_DEADLINE_S, self.settled)
 
     def settled(self) -> None:
         work = self.work
@@ -129,10 +134,17 @@ class _Handover:
         if problem is not None:
             self.waiting.give_up(problem.code, problem.message)
 
+    def fail(self, problem: GaveUp) -> None:
+        """What is known of it already."""
+        self.end()
+        self.waiting.give_up(problem.code, problem.message)
+
     def end(self) -> None:
         self.acks.when_settled = None
         if self.is_under_way:
             self.is_under_way = False
+            if self.deadline is not None:
+                self.handoff.deadlines.end(self.deadline)
             self.handoff.demand.end_handover(self.work.lane)
 
 

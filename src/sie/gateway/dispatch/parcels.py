@@ -2,6 +2,7 @@
 
 from collections.abc import AsyncIterator, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
+from functools import lru_cache
 from typing import TypeAlias, assert_never
 
 import attrs
@@ -33,27 +34,21 @@ class Parcels:
     def packed(self, routed: Routed, items: Sequence[WorkItem]) -> AbstractAsyncContextManager[Packed]:
         """What was put aside for them lies there as long as the block lasts. Nothing is, where one item is refused."""
         aside: dict[int, Offload] = {}
-        data = self._planned(items, aside)
-        if isinstance(data, Refused):
-            return nullcontext(data)
-        subject = work_subject(routed.lane, ModelId(routed.target.model))
-        return self._put_aside(subject, items, data, aside) if aside else nullcontext(_parcels(subject, items, data))
+        planned = self._planned(work_subject(routed.lane, ModelId(routed.target.model)), items, aside)
+        return self._put_aside(planned, aside) if aside and not isinstance(planned, Refused) else nullcontext(planned)
 
     @asynccontextmanager
-    async def _put_aside(
-        self, subject: str, items: Sequence[WorkItem], planned: Sequence[bytes], aside: dict[int, Offload]
-    ) -> AsyncIterator[Packed]:
+    async def _put_aside(self, planned: Sequence[Parcel], aside: dict[int, Offload]) -> AsyncIterator[Packed]:
         try:
-            data = await self._settled(planned, aside)
-            yield data if isinstance(data, Refused) else _parcels(subject, items, data)
+            yield await self._settled(planned, aside)
         finally:
             if self.payloads is not None:
                 self.payloads.discard_soon([plan.key for plan in aside.values()])
 
-    def _planned(self, items: Sequence[WorkItem], aside: dict[int, Offload]) -> list[bytes] | Refused:
+    def _planned(self, subject: str, items: Sequence[WorkItem], aside: dict[int, Offload]) -> Packed:
         """The messages, in order; `aside` is filled with what has to be put before some of them."""
-        room = Room(self.bus.max_payload, header_bytes(headers_of(items[-1].work_item_id)), self.payloads is not None)
-        most_bytes, planned = room.inline_bytes, list[bytes]()
+        room = _room(self.bus.max_payload, len(items[-1].work_item_id), self.payloads is not None)
+        most_bytes, planned = room.inline_bytes, list[Parcel]()
         for index, item in enumerate(items):
             try:
                 data = encode_work(item)
@@ -64,33 +59,34 @@ class Parcels:
                 return plan
             if isinstance(plan, Offload):
                 aside[index] = plan
-            planned.append(data if plan is None else plan.data)
-        return planned
+            planned.append(Parcel(subject, data if plan is None else plan.data, item.work_item_id))
+        return tuple(planned)
 
-    async def _settled(self, planned: Sequence[bytes], aside: dict[int, Offload]) -> list[bytes] | Refused:
-        data = list(planned)
+    async def _settled(self, planned: Sequence[Parcel], aside: dict[int, Offload]) -> Packed:
+        settled = list(planned)
         refused = list[Refused]()
         limiter = trio.CapacityLimiter(PUTS_AT_ONCE)
         async with trio.open_nursery() as nursery:
             for index, plan in aside.items():
-                nursery.start_soon(self._put, index, plan, data, refused, limiter)
-        return refused[0] if refused else data
+                nursery.start_soon(self._put, index, plan, settled, refused, limiter)
+        return refused[0] if refused else tuple(settled)
 
     async def _put(
-        self, index: int, plan: Offload, data: list[bytes], refused: list[Refused], limiter: trio.CapacityLimiter
+        self, index: int, plan: Offload, settled: list[Parcel], refused: list[Refused], limiter: trio.CapacityLimiter
     ) -> None:
         async with limiter:
             if self.payloads is not None and await self.payloads.put(plan.key, plan.payload):
                 return
         match after_failed_put(plan, index):
             case Inline(whole):
-                data[index] = whole
+                settled[index] = attrs.evolve(settled[index], data=whole)
             case Refused() as problem:
                 refused.append(problem)
             case other:
                 assert_never(other)
 
 
-def _parcels(subject: str, items: Sequence[WorkItem], data: Sequence[bytes]) -> tuple[Parcel, ...]:
-    parcels = zip(items, data, strict=True)
-    return tuple([Parcel(subject, message, item.work_item_id) for item, message in parcels])
+@lru_cache(64)
+def _room(max_payload: int, id_chars: int, has_store: bool) -> Room:
+    """Of messages whose ids are so long; ids are ASCII."""
+    return Room(max_payload, header_bytes(headers_of("x" * id_chars)), has_store)

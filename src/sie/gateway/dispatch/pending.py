@@ -15,7 +15,7 @@ from sie.domain.ids import RequestId
 from sie.gateway.core.chunks import ChunkMemory, RequestChunks
 from sie.gateway.core.collect import Collected, Collector
 from sie.gateway.dispatch.acks import Acks
-from sie.web.routes import UntilLeft
+from sie.web.routes import ClientLeft, Leaving
 from sie.wire.result_chunk import Reply
 
 
@@ -25,8 +25,10 @@ class Waiting:
 
     collector: Collector
     is_over: bool = False
+    is_expired: bool = False
+    is_left: bool = False
     sent_s: float | None = None
-    _sleep: trio.CancelScope | None = None
+    _asleep: trio.lowlevel.Task | None = None
     _watching: list[Acks] = attrs.field(factory=list)
 
     def watch(self, acks: Acks) -> None:
@@ -40,17 +42,21 @@ class Waiting:
         if self.sent_s is None:
             self.sent_s = trio.current_time()
 
-    async def until_over(self, deadline_s: float, until_left: UntilLeft) -> None:
-        """Returns at the deadline, too. Raises ClientLeft.
+    def heed(self, leaving: Leaving | None) -> None:
+        if leaving is not None:
+            leaving.listen(self._leave)
 
-        The owner waits for the client, which it is woken from: a task that waits for the client beside it would cost
-        more than all else here.
-        """
-        if self.is_over:
-            return
-        with trio.CancelScope(deadline=deadline_s) as self._sleep:
-            await until_left()
-        self._sleep = None
+    async def until_over(self) -> None:
+        """Returns where the request is expired, too. Raises ClientLeft."""
+        if not (self.is_over or self.is_expired or self.is_left):
+            self._asleep = trio.lowlevel.current_task()
+            await trio.lowlevel.wait_task_rescheduled(self._cancelled)
+        if self.is_left and not self.is_over:
+            raise ClientLeft
+
+    def _cancelled(self, _: object) -> trio.lowlevel.Abort:
+        self._asleep = None
+        return trio.lowlevel.Abort.SUCCEEDED
 
     def receive(self, reply: Reply) -> None:
         if self.collector.receive(reply):
@@ -64,10 +70,24 @@ class Waiting:
         self.collector.give_up(code, message)
         self._end()
 
+    def expire(self) -> None:
+        """Its time has run out."""
+        self.is_expired = True
+        self._wake()
+
+    def _leave(self) -> None:
+        self.is_left = True
+        self._wake()
+
+    def _wake(self) -> None:
+        """One task waits at most, so that it needs no event, which would cost as much again."""
+        task, self._asleep = self._asleep, None
+        if task is not None:
+            trio.lowlevel.reschedule(task)
+
     def _end(self) -> None:
         self.is_over = True
-        if self._sleep is not None:
-            self._sleep.cancel()
+        self._wake()
         for acks in self._watching:
             acks.request_is_over()
 

@@ -1,5 +1,6 @@
 """Handing work to the broker (§8.2): one message an item, submitted without waiting for the acks."""
 
+import math
 from collections.abc import Mapping, Sequence
 
 import attrs
@@ -43,20 +44,20 @@ class Publisher:
             if index and index % AT_ONCE == 0:
                 await trio.lowlevel.checkpoint()
             reply = replies[index] if len(replies) > 1 else replies[0]
-            while not self._sent(parcel, reply, is_last_try=trio.current_time() >= give_up_s):  # noqa: ASYNC110
+            while not self._sent(parcel, reply, give_up_s):  # noqa: ASYNC110
                 await trio.sleep(ROOM_S)  # the connection tells nobody when it has room again
 
     def submit_nowait(self, stream: StreamSpec, parcels: Sequence[Parcel], reply: str) -> bool:
         """False where that would take a wait, or too long; what was sent by then may be sent again (§8.2)."""
         if len(parcels) > AT_ONCE or not self.streams.is_ensured(stream):
             return False
-        return all(self._sent(parcel, reply, is_last_try=False) for parcel in parcels)
+        return all(self._sent(parcel, reply, math.inf) for parcel in parcels)
 
-    def _sent(self, parcel: Parcel, reply: str, *, is_last_try: bool) -> bool:
+    def _sent(self, parcel: Parcel, reply: str, give_up_s: float) -> bool:
         try:
             self.bus.publish_nowait(parcel.subject, parcel.data, reply=reply, headers=headers_of(parcel.message_id))
         except OutboxFull:
-            if is_last_try:
+            if trio.current_time() >= give_up_s:
                 raise
             return False
         return True

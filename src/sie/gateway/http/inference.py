@@ -72,7 +72,7 @@ async def infer(services: Services, operation: Operation, request: Request) -> R
     if isinstance(accepted, Refusal):
         return accepted.reply(error_format(request.headers), ids)
     work = plan_work(_ticket(services, request_id, request), accepted.routed, accepted.asked)
-    ended = await services.dispatcher.run(request_id, accepted.routed, work, request.until_left)
+    ended = await services.dispatcher.run(request_id, accepted.routed, work, request.leaving)
     match ended.outcome:
         case Failed(code, message, extra, retry_after_s):
             return Refusal(code, message, extra, retry_after_s).reply(error_format(request.headers), ids)

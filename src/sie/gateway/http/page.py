@@ -18,8 +18,9 @@ import trio
 
 from sie.gateway.core.catalogue import Traffic
 from sie.gateway.core.page_view import MODEL_HEADS, WORKER_HEADS, Cell, Kind, PageView, page_view
-from sie.gateway.http.feed import Feed
+from sie.gateway.http.feed import FRAME_S
 from sie.gateway.http.services import Services
+from sie.web.feed import Feed
 from sie.web.routes import Headers, Reply, Request, Route, SocketRoute
 
 HTML_TYPE = "text/html; charset=utf-8"
@@ -66,7 +67,8 @@ def routes(services: Services) -> tuple[Route, ...]:
 
 
 def sockets(services: Services) -> tuple[SocketRoute, ...]:
-    return (SocketRoute(SOCKET_PATH, Feed(partial(frame_of, services)).tell),)
+    feed = Feed(partial(frame_of, services), FRAME_S, services.machine.stop)
+    return (SocketRoute(SOCKET_PATH, feed.tell),)
 
 
 async def page(services: Services, parts: Parts, _: Request) -> Reply:

@@ -37,7 +37,8 @@ class PartialApply(AuthorityError):
 @attrs.define(eq=False)
 class Syncing:
     """Whoever changes the replica holds `turn`. It spans the reads of a catching up and the building of its snapshot:
-    a delta that comes meanwhile is judged by the snapshot that the export gave.
+    a delta that comes meanwhile is judged by the snapshot that the export gave. `tried` is set when the first
+    catching up has ended, well or not.
     """
 
     replica: Replica
@@ -45,6 +46,7 @@ class Syncing:
     build_in_thread: RunInThread
     form: HashForm
     turn: trio.Lock = attrs.field(factory=trio.Lock, init=False)
+    tried: trio.Event = attrs.field(factory=trio.Event, init=False)
     _poll_soon: trio.Event = attrs.field(factory=trio.Event, init=False)
 
     def poll_soon(self) -> None:
@@ -61,16 +63,18 @@ async def bootstrap_until_done(syncing: Syncing, authority: Authority) -> None:
     began, bootstrap = trio.current_time(), syncing.replica.bootstrap
     for delay_s in chain(FIRST_TRIES_S, BACKOFF.delays()):
         if bootstrap.done:
-            return  # a poll was quicker
+            break  # a poll was quicker
         try:
             await catch_up(syncing, authority)
         except AuthorityError as error:
             bootstrap.failed(trio.current_time() - began)
             tell = log.error if bootstrap.degraded else log.warning
             tell("the config service could not be read yet", extra={"error": str(error), "tries": bootstrap.attempts})
+            syncing.tried.set()
             await trio.sleep(delay_s)
         else:
-            return
+            break
+    syncing.tried.set()
 
 
 async def catch_up(syncing: Syncing, authority: Authority, *, may_step_back: bool = False) -> None:

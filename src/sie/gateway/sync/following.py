@@ -21,6 +21,9 @@ from sie.gateway.sync.seed import Folders, Seed
 
 log = logging.getLogger(__name__)
 
+FIRST_ANSWER_S = 2.0
+"""For the first catching up, which takes some hundredths of a second where the config service is up."""
+
 OpenOurs = Callable[[], AbstractAsyncContextManager[Authority]]
 
 
@@ -37,7 +40,9 @@ class Sources:
 
 @asynccontextmanager
 async def following(syncing: Syncing, bus: Subscriber, sources: Sources) -> AsyncIterator[None]:
-    """The folders have been read when the block begins; for the authority nothing waits (§4)."""
+    """The folders have been read when the block begins, and the authority has been tried once (§4). It is no condition:
+    one that is away, or slow, holds nothing up. But a request that finds no model yet is told 404, for good.
+    """
     if sources.trust.anyone:
         log.warning("deltas of any producer are taken: SIE_NATS_CONFIG_TRUST_ANY_PRODUCER is for development alone")
     deltas = Deltas(syncing, sources.trust)
@@ -48,6 +53,8 @@ async def following(syncing: Syncing, bus: Subscriber, sources: Sources) -> Asyn
             await seed.load()
             nursery.start_soon(seed.watch_forever)
         nursery.start_soon(follow_authority, syncing, sources)
+        with trio.move_on_after(FIRST_ANSWER_S):
+            await syncing.tried.wait()
         yield
         nursery.cancel_scope.cancel()
 
@@ -56,6 +63,7 @@ async def follow_authority(syncing: Syncing, sources: Sources) -> None:
     """Returns where there is none to follow, and where its address cannot be one (§4.1)."""
     if sources.open_authority is None:
         log.info("no config service is set: only folders and deltas are followed")
+        syncing.tried.set()
         return
     try:
         async with sources.open_authority() as authority, trio.open_nursery() as nursery:
@@ -63,4 +71,5 @@ async def follow_authority(syncing: Syncing, sources: Sources) -> None:
             nursery.start_soon(poll_forever, syncing, authority, sources.poll_s, sources.random)
     except AuthorityError as error:
         syncing.replica.bootstrap.gave_up()
+        syncing.tried.set()
         log.error("the config service cannot be followed", extra={"error": str(error)})

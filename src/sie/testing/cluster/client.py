@@ -8,10 +8,15 @@ import attrs
 
 from sie.testing.cluster.catalogue import MISSING
 from sie.testing.cluster.served import Answer, Call
-from sie.testing.cluster.vectors import BROKEN, FATAL, vector
+from sie.testing.cluster.vectors import BIG, BROKEN, FATAL, PAD, vector
 from sie.wire.codec import pack, unpack
 
 Shape = Literal["good", "half_broken", "broken", "fatal", "missing_model", "malformed", "no_items"]
+Size = Literal["small", "long", "big result"]
+"""`long`: no item fits a message of the broker. `big result`: no result does."""
+LONG_CHARS = 6000
+POOL_HEADER = "x-sie-pool"
+PROFILE_HEADER = "x-sie-machine-profile"
 
 
 @attrs.frozen
@@ -25,6 +30,14 @@ class Ask:
     as_msgpack: bool = False
     leaves_after_s: float | None = None
     clients: int = 1
+    pool: str | None = None
+    profile: str | None = None
+    size: Size = "small"
+
+    @property
+    def is_plain(self) -> bool:
+        """To the model's own queue pool, whatever machines that has."""
+        return self.pool is None and self.profile is None
 
 
 @attrs.frozen
@@ -38,14 +51,20 @@ class Reading:
 
 def texts_of(ask: Ask, name: str) -> tuple[str, ...]:
     """Unique in the whole run, so that whatever is done with one can be told."""
-    return tuple(f"{_marker(ask.shape, index)}{name}.{index}" for index in range(ask.items))
+    big = BIG if ask.size == "big result" else ""
+    return tuple(f"{_marker(ask.shape, index)}{big}{name}.{index}" for index in range(ask.items))
 
 
 def call_of(ask: Ask, name: str) -> Call:
     model = MISSING if ask.shape == "missing_model" else ask.model
     body = pack(_body(ask, name)) if ask.as_msgpack else json.dumps(_body(ask, name)).encode()
     kind = "application/msgpack" if ask.as_msgpack else "application/json"
-    return Call("POST", f"/v1/encode/{model}", {"content-type": kind, "accept": kind}, body)
+    headers = {"content-type": kind, "accept": kind}
+    if ask.pool is not None:
+        headers[POOL_HEADER] = ask.pool
+    if ask.profile is not None:
+        headers[PROFILE_HEADER] = ask.profile
+    return Call("POST", f"/v1/encode/{model}", headers, body)
 
 
 def read_answer(answer: Answer) -> Reading:
@@ -87,12 +106,19 @@ def item_id(name: str, index: int) -> str:
 
 def error_code(answer: Answer) -> str:
     """The stable code of a refusal, whichever envelope it is in."""
+    return str(_error(answer).get("code") or answer.headers.get("x-sie-error-code"))
+
+
+def error_words(answer: Answer) -> str:
+    return str(_error(answer).get("message"))
+
+
+def _error(answer: Answer) -> Mapping[object, object]:
     packed = answer.headers.get("content-type") == "application/msgpack"
     body: object = unpack(answer.body) if packed else json.loads(answer.body)
     outer = body if isinstance(body, Mapping) else {}
     inner = outer.get("error") or outer.get("detail")
-    code = inner.get("code") if isinstance(inner, Mapping) else None
-    return str(code or answer.headers.get("x-sie-error-code"))
+    return inner if isinstance(inner, Mapping) else {}
 
 
 def _marker(shape: Shape, index: int) -> str:
@@ -105,4 +131,6 @@ def _body(ask: Ask, name: str) -> object:
         return {"items": [{"text": 7}]}
     if ask.shape == "no_items":
         return {"items": []}
-    return {"items": [{"id": item_id(name, index), "text": text} for index, text in enumerate(texts_of(ask, name))]}
+    least = LONG_CHARS if ask.size == "long" else 0
+    texts = enumerate(text.ljust(least, PAD) for text in texts_of(ask, name))
+    return {"items": [{"id": item_id(name, index), "text": text} for index, text in texts]}

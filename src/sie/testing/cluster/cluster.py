@@ -13,10 +13,12 @@ import trio
 from sie.testing.cluster.catalogue import CatalogueFolders, base_documents, lane_hash
 from sie.testing.cluster.config_node import ConfigNode
 from sie.testing.cluster.events import EventLog
+from sie.testing.cluster.holdings import left_behind
 from sie.testing.cluster.kube_server import KubeServer
 from sie.testing.cluster.ledger import Ledger
 from sie.testing.cluster.network import Network
 from sie.testing.cluster.nodes import GatewayNode, Node, WorkerNode
+from sie.testing.cluster.payload_store import PayloadDouble
 from sie.testing.cluster.pool_rules import PoolRules
 from sie.testing.cluster.replica_rules import Look, ReplicaRules
 from sie.testing.cluster.served import Call, ConnectionLost
@@ -52,9 +54,11 @@ class Cluster:
         self.healed = trio.Event()
         self.log = EventLog()
         self.weather = Weather()
-        self.ledger = Ledger(self.weather)
+        self.payloads = PayloadDouble(self.weather)
+        self.ledger = Ledger(self.weather, self.payloads)
         self.network = Network(seed, self.weather)
-        around = Surroundings(seed, self.network, self.ledger, self.log, self.weather, system_tasks(), topology.storage)
+        shared = (self.network, self.ledger, self.log, self.weather, self.payloads)
+        around = Surroundings(seed, *shared, system_tasks(), topology.storage)
         self.changed = self.weather.spell(LANE_CHANGED)
         disk = DiskDouble(digests=seed % 2 == 1)
         self.rules = StoreRules.of(disk, self.ledger.violate, self.ledger.count, self.on_change)
@@ -194,6 +198,7 @@ class Cluster:
         for worker in self.workers:
             worker.device.heal()
             worker.pools.heal()
+        self.payloads.heal()
         for config in (self.config, self.rival):
             config.calls.clear()
             config.commits.clear()
@@ -249,9 +254,15 @@ class Cluster:
             life = gateway.process.life
             if life is not None and life.tap.correlations:
                 yield f"{gateway.process.name} holds {life.tap.correlations} correlations"
+            if life is not None and gateway.facts.dispatcher is not None:
+                for line in left_behind(gateway.facts.dispatcher):
+                    yield f"{gateway.process.name} holds {line}"
         for worker in self.workers:
             if worker.facts.queue_depth:
                 yield f"{worker.process.name} holds {worker.facts.queue_depth} items"
+            if worker.facts.leases.open:
+                yield f"{worker.process.name} has said nothing of {len(worker.facts.leases.open)} deliveries"
+        yield from self.payloads.leftovers()
 
     def is_ready(self) -> bool:
         """Every process is up and has a catalogue, and every worker takes work and is heard by every gateway."""

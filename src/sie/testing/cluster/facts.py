@@ -7,9 +7,13 @@ import attrs
 import trio
 
 from sie.domain.worker import HEARTBEAT_STALE_S
+from sie.gateway.dispatch.dispatcher import Dispatcher
 from sie.testing.cluster.authority import AuthorityLink
+from sie.testing.cluster.demand_rules import DemandRules
+from sie.testing.cluster.direct_rules import DirectRules
 from sie.testing.cluster.leases import Leases
 from sie.testing.cluster.machine import WallClock
+from sie.testing.cluster.pools_link import PoolsLink
 from sie.testing.cluster.shown import Shown
 from sie.testing.cluster.weather import LOAD_FAILED, Spell, Weather
 from sie.wire.codec import unpack
@@ -29,12 +33,14 @@ MOST_HEARD = 64
 class WorkerFacts:
     """`has_ensured`: the lane's consumer was asked for since the worker last heard that it is gone.
 
-    `pulled` names the stream of each of its pull's reply subjects; `cancels` when a cancel reached it, by request.
+    `pulled` names the stream of each of its pull's reply subjects; `cancels` when a cancel reached it, by request, and
+    `withdrawals` by item of its own queue.
     """
 
     name: str
     unix_s: Callable[[], float]
     link: AuthorityLink
+    pools: PoolsLink
     weather: Weather
     leases: Leases = attrs.field(factory=Leases)
     answered: dict[str, bytes] = attrs.field(factory=dict)
@@ -49,6 +55,7 @@ class WorkerFacts:
     queue_depth: int = 0
     pulled: dict[str, str] = attrs.field(factory=dict)
     cancels: dict[str, float] = attrs.field(factory=dict)
+    withdrawals: dict[str, float] = attrs.field(factory=dict)
 
     def load_ended(self, serving_id: str, *, failed: bool) -> None:
         spell = self.failed.setdefault(serving_id, self.weather.spell(LOAD_FAILED))
@@ -88,6 +95,10 @@ class GatewayFacts:
     name: str
     clock: WallClock
     link: AuthorityLink
+    demand: DemandRules
+    direct: DirectRules
+    dispatcher: Dispatcher | None = None
+    """What it is made of; None until it serves."""
     heard: dict[str, deque[Heard]] = attrs.field(factory=dict)
     delta_s: float = float("-inf")
     forged_s: float = float("-inf")

@@ -14,6 +14,8 @@ from sie.testing.broker.model import Broker
 from sie.testing.broker.network import Network as Wire
 from sie.testing.cluster.weather import Spell, Weather
 
+MAX_PAYLOAD = 4096
+"""Small, so that inputs and results that fit no message are cheap."""
 OUTBOX_BYTES = 128 * 1024
 """Small, so that a partition can fill it; the work of the largest burst of clients has room."""
 
@@ -22,7 +24,7 @@ class Network:
     """Wires are known by the name of their process, and outlive its lives."""
 
     def __init__(self, seed: int, weather: Weather) -> None:
-        self.broker = Broker(trio.current_time, choose=random.Random(seed).randrange)
+        self.broker = Broker(trio.current_time, choose=random.Random(seed).randrange, max_payload=MAX_PAYLOAD)
         self._weather = weather
         self._down = weather.spell("BrokerDown")
         self._wires: dict[str, Wire] = {}

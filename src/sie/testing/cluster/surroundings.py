@@ -9,6 +9,7 @@ from sie.testing.cluster.events import EventLog
 from sie.testing.cluster.ledger import Ledger
 from sie.testing.cluster.machine import WallClock
 from sie.testing.cluster.network import OUTBOX_BYTES, Network
+from sie.testing.cluster.payload_store import PayloadDouble
 from sie.testing.cluster.process import Life, Process
 from sie.testing.cluster.tapped import OnMessage
 from sie.testing.cluster.weather import Weather
@@ -23,6 +24,7 @@ class Surroundings:
     ledger: Ledger
     log: EventLog
     weather: Weather
+    payloads: PayloadDouble
     tasks: int
     """Of nobody's, from before the first process."""
     storage: Storage = "memory"

@@ -15,6 +15,7 @@ from trio.testing import MockClock
 from sie.testing.cluster.catalogue import CatalogueFolders
 from sie.testing.cluster.client import Ask
 from sie.testing.cluster.cluster import Cluster, open_cluster
+from sie.testing.cluster.looks import look_inside
 from sie.testing.cluster.pool_calls import PoolCall
 from sie.testing.cluster.writes import Read, Write
 from sie.testing.simulation.clients import Clients
@@ -115,6 +116,7 @@ async def _play(script: Script, cluster: Cluster, callers: Callers, seen: Seen) 
 async def _look_on(cluster: Cluster, coverage: Coverage) -> None:
     while True:
         coverage.look(cluster)
+        look_inside(cluster)
         await trio.sleep(LOOK_S)
 
 

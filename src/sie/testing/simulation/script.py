@@ -11,15 +11,16 @@ import attrs
 from hypothesis import strategies as st
 from hypothesis.strategies import SearchStrategy
 
-from sie.testing import faults, faults_pools
+from sie.testing import faults, faults_dispatch, faults_pools
 from sie.testing.cluster.catalogue import ADDED, SERVED, SIDE, SIDE_TOO, WRITTEN
-from sie.testing.cluster.client import Ask, Shape
-from sie.testing.cluster.pool_calls import POOL_NAMES, PoolCall
+from sie.testing.cluster.client import Ask, Shape, Size
+from sie.testing.cluster.pool_calls import POOL_NAMES, PROFILE, PoolCall
 from sie.testing.cluster.pool_calls import Verb as PoolVerb
 from sie.testing.cluster.topology import Topology
 from sie.testing.cluster.writes import Read, Write
 from sie.testing.faults_kind import Fault
 from sie.testing.simulation.scenes import scenes
+from sie.testing.simulation.scenes_dispatch import direct_scenes, dispatch_scenes
 from sie.testing.simulation.scenes_pools import pool_scenes
 from sie.testing.simulation.steps import Wait
 from sie.wire.converters import EXACT, WireError, structure
@@ -64,6 +65,22 @@ def asks() -> SearchStrategy[Ask]:
     return st.builds(Ask, *which, st.sampled_from(BURSTS)).map(_deadly_alone)
 
 
+def odd_asks() -> SearchStrategy[Ask]:
+    """What fits no message, and machines that there may not be; few at once, for each takes a whole batch."""
+    sizes: SearchStrategy[Size] = st.sampled_from(("long", "long", "big result", "big result", "small"))
+    profiles, few = st.sampled_from((None,) * 6 + (PROFILE, "huge")), st.sampled_from((1, 1, 2))
+    return st.builds(
+        lambda ask, size, profile, clients: attrs.evolve(ask, size=size, profile=profile, clients=clients),
+        *(asks(), sizes, profiles, few),
+    )
+
+
+def pool_asks() -> SearchStrategy[Ask]:
+    """To pools that may hold some of the workers, all of them, or not be there."""
+    names = st.sampled_from(POOL_NAMES)
+    return st.builds(lambda ask, name: attrs.evolve(ask, pool=name, clients=min(ask.clients, 8)), asks(), names)
+
+
 def writes() -> SearchStrategy[Write]:
     """Most of what is written leaves the lane of the workers alone, so that they go on serving."""
     models = st.sampled_from((SIDE, SIDE, SIDE, SIDE_TOO, SIDE_TOO, *WRITTEN))
@@ -80,14 +97,20 @@ def steps() -> SearchStrategy[Step]:
     waits = st.builds(Wait, st.sampled_from((0.1, 1.0, 7.0, 20.0)))
     reads = st.builds(Read, st.sampled_from(("replica", "replica", "export")), st.integers(0, 4))
     harm = faults.faults()
-    kinds: tuple[SearchStrategy[Step], ...] = (*[waits] * 3, *[harm] * 5, *[writes()] * 3, reads, *[asks()] * 15)
+    asked: tuple[SearchStrategy[Step], ...] = (*[asks()] * 15, odd_asks())
+    kinds: tuple[SearchStrategy[Step], ...] = (*[waits] * 3, *[harm] * 5, *[writes()] * 3, reads, *asked)
     return st.sampled_from(range(len(kinds))).flatmap(kinds.__getitem__)
 
 
 def parts() -> SearchStrategy[tuple[Step, ...]]:
-    """One in twenty is a whole scene."""
-    alone = steps().map(_alone)
-    return st.sampled_from(range(20)).flatmap(lambda number: alone if number else scenes())
+    """One in twenty is a whole scene, and one in sixty one of dispatch, or harm to what that alone uses."""
+    alone, rare = steps().map(_alone), {**dict.fromkeys((0, 1, 2), scenes()), 3: _of_dispatch()}
+    return st.sampled_from(range(60)).flatmap(lambda number: rare.get(number, alone))
+
+
+def _of_dispatch() -> SearchStrategy[tuple[Step, ...]]:
+    harm = faults_dispatch.payload_faults().map(_alone)
+    return st.sampled_from(range(4)).flatmap(lambda number: dispatch_scenes() if number else harm)
 
 
 def pool_calls() -> SearchStrategy[PoolCall]:
@@ -101,9 +124,10 @@ def pool_calls() -> SearchStrategy[PoolCall]:
 
 
 def parts_with_pools() -> SearchStrategy[tuple[Step, ...]]:
-    """Half are of pools: calls, harm to the API server, and whole scenes."""
+    """Most are of pools: calls, work for them, harm to the API server, and whole scenes."""
     calls, harm, others = pool_calls().map(_alone), faults_pools.pool_faults().map(_alone), parts()
-    kinds = (*[calls] * 5, *[harm] * 2, *[pool_scenes()] * 3, *[others] * 6)
+    asked, direct = pool_asks().map(_alone), faults_dispatch.direct_faults().map(_alone)
+    kinds = (*[calls] * 5, *[harm] * 2, *[pool_scenes()] * 3, *[asked] * 2, direct, direct_scenes(), *[others] * 6)
     return st.sampled_from(range(len(kinds))).flatmap(kinds.__getitem__)
 
 

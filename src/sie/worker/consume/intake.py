@@ -34,6 +34,7 @@ from sie.worker.core.accept import (
     Run,
     Verdict,
     caller,
+    inputs_of,
     judge_delivery,
     read_delivery,
 )
@@ -171,7 +172,8 @@ class Intake:
     def _hold(self, delivery: Delivery, fetched: Fetched, serving_id: str) -> None:
         item = fetched.work
         found = self.state.registry.find(serving_id)
-        tokens = estimate_tokens(item.item, found.model.max_sequence_length if found else None)
+        longest = found.model.max_sequence_length if found else None
+        tokens = sum(estimate_tokens(one, longest) for one in inputs_of(item))
         request = item.router_id, item.request_id
         candidate = Candidate(self.held_work.next_order(), serving_id, item.operation, tokens, request)
         size, took_ms = fetched.payload_bytes, fetched.payload_fetch_ms

@@ -12,6 +12,7 @@ import attrs
 
 from sie.bus.api import Bus
 from sie.bus.jetstream import ConsumerSpec, Ensured, Puller, StreamSpec, ensure_consumer, ensure_stream, open_puller
+from sie.bus.streams import delete_stream, held_messages
 
 log = logging.getLogger(__name__)
 
@@ -22,11 +23,19 @@ OWN_CAPACITY = 16
 
 
 class WorkSource(Protocol):
-    """Both raise BusError; a puller raises ConsumerLost when `ensure` is needed again."""
+    """All raise BusError; a puller raises ConsumerLost when `ensure` is needed again."""
 
     async def ensure(self) -> None: ...
 
     def open(self) -> AbstractAsyncContextManager[Puller]: ...
+
+    async def is_empty(self) -> bool:
+        """Neither waits anything there, nor is anything lent."""
+        ...
+
+    async def delete(self) -> None:
+        """The stream, with all that it holds."""
+        ...
 
 
 @attrs.frozen
@@ -53,6 +62,12 @@ class JetStreamSource:
     def open(self) -> AbstractAsyncContextManager[Puller]:
         stream, consumer = self.queue.stream.name, self.queue.consumer.name
         return open_puller(self.bus, stream=stream, consumer=consumer, capacity=self.queue.capacity)
+
+    async def is_empty(self) -> bool:
+        return not await held_messages(self.bus, self.queue.stream.name)
+
+    async def delete(self) -> None:
+        await delete_stream(self.bus, self.queue.stream.name)
 
 
 def _log(ensured: Ensured) -> None:

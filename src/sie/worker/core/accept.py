@@ -25,8 +25,6 @@ HASH_NAK_S = 5.0
 """Time for this worker, or another of the lane, to reach the configuration that the gateway routed by."""
 POOL_NAK_S = 5.0
 """Time for a worker that the pool assigns to take it, or for this one to hear that it is assigned."""
-RUNNABLE: tuple[Operation, ...] = ("encode",)
-"""What adapters do."""
 MAX_REPLY_SUBJECT_BYTES = 512
 _REPLY_SUBJECT = re.compile(r"_INBOX(\.[^\s.*>\x00]+)+")
 
@@ -134,25 +132,30 @@ def _judge_work(item: WorkItem, snapshot: RegistrySnapshot, lane: Lane) -> Verdi
 
 
 def judge_input(item: WorkItem, model: Model) -> Refuse | None:
-    """Of an item to encode. What it lacks is told before a model is loaded for it, once its input is here."""
+    """What an item lacks is told before a model is loaded for it, once its input is here."""
     if ref_of(item) is not None:
         return None
-    if item.item is None:
+    inputs = inputs_of(item)
+    if not inputs:
         return Refuse(ErrorCode.INVALID_INPUT, "the work item carries no input")
-    if model.inputs == ("text",) and not isinstance(item.item.get("text"), str):
-        found = ", ".join(map(repr, item.item)) or "nothing"
-        return Refuse(ErrorCode.INVALID_INPUT, f"{model.sie_id} reads a string under 'text'; the item has {found}")
+    for one in inputs if model.inputs == ("text",) else ():
+        if not isinstance(one.get("text"), str):
+            found = ", ".join(map(repr, one)) or "nothing"
+            return Refuse(ErrorCode.INVALID_INPUT, f"{model.sie_id} reads a string under 'text'; the item has {found}")
     return None
 
 
+def inputs_of(item: WorkItem) -> tuple[Mapping[str, object], ...]:
+    """All that a model is to read for it; of a score the query comes first. Empty where something is not there."""
+    if item.operation != "score":
+        return () if item.item is None else (item.item,)
+    return () if item.query_item is None or item.score_items is None else (item.query_item, *item.score_items)
+
+
 def _undoable(operation: Operation, serving_id: str, model: Model) -> Refuse | None:
-    """No adapter scores or extracts yet, whatever a configuration says of its model."""
     does = tuple(name for name, can in _abilities(model) if can)
     if operation not in does:
         return Refuse(ErrorCode.INVALID_INPUT, f"{serving_id} does not {operation}; it does {' and '.join(does)}")
-    if operation not in RUNNABLE:
-        message = f"{serving_id} does {operation}, which this worker cannot run; it runs {' and '.join(RUNNABLE)}"
-        return Refuse(ErrorCode.INVALID_INPUT, message)
     return None
 
 

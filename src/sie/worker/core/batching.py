@@ -1,9 +1,10 @@
-"""Which of the items that wait go to the device together? One model and operation, oldest first, within a token budget.
+"""What is a batch: how much of one model and operation goes to the device together? A token budget bounds it (§16.2).
 
 The estimate is rough on purpose: the backend tokenizes, and packs what it gets into the shapes that it has compiled.
+Which of the items that wait go into a batch is for `core.turns`, and when it goes for `core.waiting`.
 """
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Mapping
 
 import attrs
 
@@ -14,6 +15,11 @@ BATCH_FACTOR = 4
 DEFAULT_MAX_BATCH_TOKENS = 4096
 MAX_BATCH_ITEMS = 256
 
+Kind = tuple[str, str]
+"""A serving id and an operation: only what has both in common is run together."""
+Request = tuple[str, str]
+"""Its gateway and its id, which is one there only."""
+
 
 @attrs.frozen
 class Candidate:
@@ -23,25 +29,11 @@ class Candidate:
     serving_id: str
     operation: str
     tokens: int
+    request: Request
 
-
-def plan_batch(
-    waiting: Iterable[Candidate], ready: Collection[str], budgets: Mapping[str, int]
-) -> tuple[Candidate, ...]:
-    """The next batch out of `waiting`, which is in order of age; empty where nothing that waits is ready.
-
-    The oldest always goes, however long it is. The first that does not fit ends the batch, so that none is overtaken.
-    """
-    batch: list[Candidate] = []
-    tokens = 0
-    for candidate in waiting:
-        if candidate.serving_id not in ready or (batch and not _together(batch[0], candidate)):
-            continue
-        tokens += candidate.tokens
-        if batch and (tokens > budget_of(candidate.serving_id, budgets) or len(batch) >= MAX_BATCH_ITEMS):
-            break
-        batch.append(candidate)
-    return tuple(batch)
+    @property
+    def kind(self) -> Kind:
+        return self.serving_id, self.operation
 
 
 def budget_of(serving_id: str, budgets: Mapping[str, int]) -> int:
@@ -52,10 +44,10 @@ def budget_of(serving_id: str, budgets: Mapping[str, int]) -> int:
 def estimate_tokens(item: Mapping[str, object] | None, max_sequence_length: int | None) -> int:
     """From the bytes of the text; never above what the model reads of it."""
     text = item.get("text") if item else None
-    size = len(text.encode("utf-8", "replace")) if isinstance(text, str) else 0
-    tokens = size // BYTES_PER_TOKEN + SPECIAL_TOKENS
+    tokens = (_size(text) if isinstance(text, str) else 0) // BYTES_PER_TOKEN + SPECIAL_TOKENS
     return min(tokens, max_sequence_length) if max_sequence_length else tokens
 
 
-def _together(first: Candidate, other: Candidate) -> bool:
-    return (first.serving_id, first.operation) == (other.serving_id, other.operation)
+def _size(text: str) -> int:
+    """UTF-8 bytes."""
+    return len(text) if text.isascii() else len(text.encode("utf-8", "replace"))

@@ -78,6 +78,14 @@ class Gate:
         """Serving ids that are to stay loaded here. A gateway that is away takes no pin away."""
         return frozenset(model for name in self._backed() for model in self._pools[name].pinned)
 
+    def assigned(self) -> tuple[str, ...]:
+        """The pools on this worker's queue that assign it, as last read."""
+        return self._backed()
+
+    def age_s(self, *, now_s: float) -> float | None:
+        """How long ago the pools were read; None: never."""
+        return None if self._read_s == float("-inf") else now_s - self._read_s
+
     @property
     def _home(self) -> str:
         return self.lane.pool.lower()

@@ -1,5 +1,6 @@
 """What does the gateway get for one item (§16.2, wire-facts 2.3)? Results and errors as the wire wants them."""
 
+from collections.abc import Mapping
 from typing import Literal
 
 import attrs
@@ -10,6 +11,7 @@ from sie.wire.ipc import EncodeItem, Failed, Finished, ItemOutcome
 from sie.wire.result import WorkResult
 from sie.wire.work import WorkItem
 from sie.worker.core.accept import Caller
+from sie.worker.core.cooldowns import LoadFailure
 
 MAX_MESSAGE_CHARS = 2000
 """An error's words fit any message the broker takes."""
@@ -36,13 +38,27 @@ class Course:
 
 
 def encode_item(work: WorkItem) -> EncodeItem:
+    """As the backend is to run it, whatever the operation."""
     return EncodeItem(
-        item=work.item or {},
+        item=_input_of(work),
         output_types=work.output_types,
         instruction=work.instruction,
         is_query=work.is_query,
         options=work.options,
+        operation=work.operation,
+        candidates=work.score_items,
+        labels=work.labels,
+        output_schema=work.output_schema,
     )
+
+
+def _input_of(work: WorkItem) -> Mapping[str, object]:
+    """What is extracted always has an id; it is the item's place in its request where a client gave none."""
+    if work.operation == "score":
+        return work.query_item or {}
+    item = work.item or {}
+    named = work.operation != "extract" or isinstance(item.get("id"), str)
+    return item if named else {**item, "id": f"item-{work.item_index}"}
 
 
 def outcomes_of(answer: Finished | Failed, count: int) -> tuple[ItemOutcome, ...]:
@@ -82,7 +98,13 @@ def result_of(caller: Caller, outcome: ItemOutcome, answer: Finished | Failed, c
 
 
 def error_of(
-    caller: Caller, code: ErrorCode, message: str, course: Course, *, retry_after_s: int | None = None
+    caller: Caller,
+    code: ErrorCode,
+    message: str,
+    course: Course,
+    *,
+    retry_after_s: int | None = None,
+    load: LoadFailure | None = None,
 ) -> WorkResult:
     return WorkResult(
         work_item_id=caller.work_item_id,
@@ -97,6 +119,9 @@ def error_of(
         worker_id=course.worker,
         retry_after_s=ERRORS[code].retry_after_s if retry_after_s is None else retry_after_s,
         origin=course.origin,
+        error_class=load.error_class if load else None,
+        attempts=load.attempts if load else None,
+        permanent=load.permanent if load else None,
     )
 
 

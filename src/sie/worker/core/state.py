@@ -23,11 +23,41 @@ class LoadEnded:
 
 
 @attrs.frozen
+class Unloaded:
+    """A model is not in the backend any more."""
+
+    serving_id: str
+
+
+@attrs.frozen
 class Died:
-    """The backend process is gone; another one is on its way."""
+    """The backend process of device `number` is gone; another one is on its way."""
+
+    reason: str = ""
+    number: int = 0
 
 
-ChildEvent = Hello | ModelUpdate | LoadEnded | Died
+ChildEvent = Hello | ModelUpdate | LoadEnded | Unloaded | Died
+
+
+@attrs.define
+class BackendLife:
+    """For people and probes: `up` are the devices that have a process, of which `deaths` have ended in all."""
+
+    up: set[int] = attrs.field(factory=set)
+    deaths: int = 0
+    last_failure: str | None = None
+
+    def receive(self, event: ChildEvent) -> None:
+        match event:
+            case Hello(number=number):
+                self.up.add(number)
+            case Died(reason, number):
+                self.up.discard(number)
+                self.deaths += 1
+                self.last_failure = reason
+            case _:
+                pass
 
 
 @attrs.define
@@ -41,6 +71,7 @@ class WorkerState:
     snapshot: RegistrySnapshot | None = None
     budgets: Mapping[str, int] = attrs.field(factory=dict)
     has_backend: bool = False
+    backend: BackendLife = attrs.field(factory=BackendLife)
     consumers: set[str] = attrs.field(factory=set)
     draining: bool = False
 
@@ -64,18 +95,24 @@ class WorkerState:
         self.models.install(served, changed)
 
     def receive(self, event: ChildEvent, *, now_s: float) -> None:
+        self.backend.receive(event)
         match event:
             case Hello():
                 self.has_backend = True
+                self.models.memory.come_up(event.number)
+                self.models.memory.learn_device(event.number, event.memory_bytes)
             case ModelUpdate():
                 self.models.receive(event)
             case LoadEnded(serving_id, answer):
                 if isinstance(answer, Failed):
                     self.models.fail(serving_id, answer, now_s=now_s)
                 else:
-                    self.models.succeed(serving_id)
-            case Died():
-                self.models.die()
+                    self.models.succeed(serving_id, answer)
+            case Unloaded(serving_id):
+                self.models.unloaded(serving_id)
+            case Died(number=number):
+                self.models.memory.go_down(number)
+                self.models.die(number)
 
     def status(self, *, connected: bool, pending_items: int, now_s: float) -> WorkerStatus:
         """`now_s` is unix time. A backend that was replaced does not count against readiness: its work waits here."""
@@ -89,6 +126,9 @@ class WorkerState:
             models=self.models.states(),
             pending_items=pending_items,
             timestamp_s=now_s,
+            gpu_count=self.models.memory.devices,
+            memory_used_bytes=self.models.memory.used_bytes,
+            memory_total_bytes=self.models.memory.total_bytes,
         )
 
     @property

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from sie.adapters.api import LoadFailed
-from sie.adapters.families.bert.config import parse_config, read_config
+from sie.adapters.families.bert.config import parse_config, read_fields
 from tests.adapters.checkpoints import TINY
 
 
@@ -38,4 +38,4 @@ def test_what_the_network_would_compute_otherwise_is_refused(change: dict[str, o
 def test_a_file_that_is_no_json_object_is_refused(tmp_path: Path, text: str) -> None:
     (tmp_path / "config.json").write_text(text)
     with pytest.raises(LoadFailed, match=r"config\.json: not"):
-        read_config(tmp_path)
+        read_fields(tmp_path)

@@ -41,14 +41,15 @@ _IMPLEMENTED: Mapping[str, object] = {
 }
 
 
-def read_config(folder: Path) -> BertConfig:
+def read_fields(folder: Path) -> Mapping[str, object]:
+    """All of config.json: a head reads more of it than the network. Raises LoadFailed."""
     try:
         fields = json.loads((folder / "config.json").read_bytes())
     except ValueError as error:
         raise _refused(f"not JSON: {error}") from error
     if not isinstance(fields, dict):
         raise _refused("not a JSON object")
-    return parse_config(fields)
+    return fields
 
 
 def parse_config(fields: Mapping[str, object]) -> BertConfig:
@@ -69,6 +70,18 @@ def parse_config(fields: Mapping[str, object]) -> BertConfig:
     if config.hidden_size % config.num_attention_heads:
         raise _refused(f"hidden_size {config.hidden_size} does not divide into {config.num_attention_heads} heads")
     return config
+
+
+def label_names(fields: Mapping[str, object]) -> tuple[str, ...]:
+    """The names of a head's outputs, in their order. Raises LoadFailed(CONFIG)."""
+    named = fields.get("id2label")
+    if not isinstance(named, Mapping) or not named:
+        raise _refused("id2label must name the labels of the head")
+    names = tuple(named.get(str(number)) for number in range(len(named)))
+    found = tuple(name for name in names if isinstance(name, str))
+    if len(found) != len(names):
+        raise _refused(f"id2label must give a name to each of 0 to {len(names) - 1}")
+    return found
 
 
 def _size(fields: Mapping[str, object], name: str) -> int:

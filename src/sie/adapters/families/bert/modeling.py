@@ -16,7 +16,7 @@ _MASKED = -1e9
 
 
 class Embeddings(nnx.Module):
-    """word + position + type (always type 0: one sentence a text), then LayerNorm."""
+    """word + position + type (0 but for the second text of a pair), then LayerNorm."""
 
     def __init__(self, config: BertConfig) -> None:
         self.word = Embedding(config.vocab_size, config.hidden_size)
@@ -24,8 +24,8 @@ class Embeddings(nnx.Module):
         self.token_type = Embedding(config.type_vocab_size, config.hidden_size)
         self.norm = LayerNorm(config.hidden_size, config.layer_norm_eps)
 
-    def __call__(self, ids: jax.Array, positions: jax.Array) -> jax.Array:
-        return self.norm(self.word(ids) + self.position(positions) + self.token_type.weight[0])
+    def __call__(self, ids: jax.Array, positions: jax.Array, types: jax.Array) -> jax.Array:
+        return self.norm(self.word(ids) + self.position(positions) + self.token_type(types))
 
 
 class SelfAttention(nnx.Module):

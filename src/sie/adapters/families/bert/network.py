@@ -12,27 +12,28 @@ from flax import nnx
 from sie.adapters.families.bert.config import BertConfig
 from sie.adapters.families.bert.modeling import Bert, Embeddings, Layer, segment_bias
 from sie.adapters.families.bert.params import published_name
-from sie.adapters.stages import Layout, Leave, Shapes, Stages
+from sie.adapters.stages import Head, Layout, Shapes, Stages
 
 
-def stages_of(config: BertConfig, leave: Leave) -> Stages:
-    """`leave` is the task's: from token states to answers."""
+def stages_of(config: BertConfig, head: Head) -> Stages:
+    """`head` is the task's: from token states to answers."""
     bert = nnx.eval_shape(lambda: Bert(config))
     embeddings = _Part.of(bert.embeddings, "embeddings")
     layers = [_Part.of(layer, f"layers.{number}") for number, layer in enumerate(bert.layers)]
 
     def enter(weights: Sequence[jax.Array], tokens: jax.Array) -> tuple[jax.Array, jax.Array]:
-        ids, positions, segments = tokens
+        ids, positions, segments, types = tokens
         module = embeddings.assembled(weights)
         assert isinstance(module, Embeddings)
-        return module(ids, positions), segment_bias(segments)
+        return module(ids, positions, types), segment_bias(segments)
 
     def layer(weights: Sequence[jax.Array], states: jax.Array, bias: jax.Array) -> jax.Array:
         module = layers[0].assembled(weights)
         assert isinstance(module, Layer)
         return module(states, bias)
 
-    return Stages(Layout(embeddings.shapes, tuple(part.shapes for part in layers)), enter, layer, leave)
+    layout = Layout(embeddings.shapes, tuple(part.shapes for part in layers), head.shapes)
+    return Stages(layout, enter, layer, head.leave)
 
 
 @attrs.frozen

@@ -28,11 +28,12 @@ _UNUSED = frozenset({"embeddings.position_ids", "pooler.dense.weight", "pooler.d
 _OLD_NAMES = {"gamma": "weight", "beta": "bias"}
 
 
-def load_weights(folder: Path, layout: Layout) -> Weights:
-    """The checkpoint on the default device."""
-    tensors = read_tensors(folder, layout.shapes, canonical=_canonical, unused=_UNUSED)
-    enter, *layers = jax.device_put([[tensors[name] for name in part] for part in (layout.enter, *layout.layers)])
-    return Weights(enter, tuple(layers))
+def load_weights(folder: Path, layout: Layout, unused: frozenset[str] = frozenset()) -> Weights:
+    """The checkpoint on the default device; what two stages take is there once. `unused` are the names of a head."""
+    tensors = read_tensors(folder, layout.shapes, canonical=_canonical, unused=_UNUSED | unused)
+    arrays = jax.device_put(tensors)
+    enter, *layers, leave = ([arrays[name] for name in part] for part in (layout.enter, *layout.layers, layout.leave))
+    return Weights(enter, tuple(layers), leave)
 
 
 def published_name(path: str) -> str:

@@ -1,0 +1,140 @@
+"""A vector a token, and late interaction over them (ColBERT, Khattab and Zaharia, 2020), on a BERT encoder.
+
+`MultivectorEncoder` gives the vectors; `LateInteraction` also scores with them, and is the default scorer while there
+is no cross-encoder to be had from a package: the texts are not read together with the query.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
+from typing import Self
+
+import attrs
+import jax
+import numpy as np
+from tokenizers import Tokenizer
+
+from sie.adapters.api import (
+    Encoded,
+    EncodedRow,
+    EncodeInput,
+    Footprint,
+    ModelSpec,
+    NonFinite,
+    OutputDtype,
+    Report,
+    ScoredRow,
+    ScoreInput,
+    Timed,
+    Vector,
+)
+from sie.adapters.families.bert.loading import find_bert, open_bert
+from sie.adapters.running import Network
+from sie.adapters.stages import Head
+from sie.adapters.tasks.max_sim import max_sim
+from sie.adapters.tasks.options import flag_of, parse_output_dtype, refused
+from sie.adapters.tasks.pooling import l2_normalized
+from sie.adapters.tasks.timing import Stopwatch
+from sie.adapters.tokenizing import token_ids
+from sie.domain.model import EncodeOutput
+
+_PROJECTION = "linear.weight"
+"""As ColBERT's checkpoints name it; it has no bias."""
+
+
+@attrs.frozen
+class MultivectorOptions:
+    """`token_dims` is the width that the checkpoint's projection gives; None takes the token states as they are."""
+
+    token_dims: int | None = None
+    normalize: bool = True
+
+
+@attrs.frozen(eq=False)
+class MultivectorEncoder:
+    """An `Encoder`; the special tokens have vectors, too."""
+
+    _tokenizer: Tokenizer
+    _network: Network
+    output_dtype: OutputDtype
+
+    @classmethod
+    def load(cls, spec: ModelSpec, *, cache_dir: str, report: Report) -> Self:
+        """Raises LoadFailed."""
+        options, output_dtype = parse_options(spec.runtime), parse_output_dtype(spec.runtime)
+        found = find_bert(spec, cache_dir=cache_dir, report=report)
+        head = head_of(options, found.config.hidden_size)
+        network = open_bert(found, head, cache_dir=cache_dir, report=report)
+        return cls(found.tokenizer, network, output_dtype)
+
+    @property
+    def outputs(self) -> tuple[EncodeOutput, ...]:
+        return ("multivector",)
+
+    @property
+    def footprint(self) -> Footprint:
+        return self._network.footprint
+
+    def encode(self, inputs: Sequence[EncodeInput]) -> Encoded:
+        """Raises NonFinite."""
+        watch = Stopwatch()
+        sequences = token_ids(self._tokenizer, ((item.instruction or "") + item.text for item in inputs))
+        watch.tokenized()
+        vectors = self.infer(sequences)
+        watch.inferred()
+        rows = (EncodedRow(multivector=tokens, tokens=len(tokens)) for tokens in vectors)
+        return watch.timed(tuple(rows))
+
+    def warm_up(self) -> None:
+        self._network.warm_up()
+
+    def infer(self, sequences: Sequence[Sequence[int]]) -> list[Vector]:
+        """`[tokens, dims]` of each sequence, in their order. Raises NonFinite."""
+        found = dict[int, Vector]()
+        for answers in self._network.run(sequences):
+            for slot in answers.slots:
+                end = slot.start + len(sequences[slot.index])
+                found[slot.index] = vectors = answers.values[slot.row, slot.start : end]
+                if not np.isfinite(vectors).all():
+                    raise NonFinite(slot.index)
+        return [found[index] for index in range(len(sequences))]
+
+
+@attrs.frozen(eq=False)
+class LateInteraction(MultivectorEncoder):
+    """A `Scorer` as well: the sum, over the tokens of the query, of how near the nearest token of the text is."""
+
+    def score(self, inputs: Sequence[ScoreInput]) -> Timed[ScoredRow]:
+        """Raises NonFinite."""
+        watch = Stopwatch()
+        sequences = token_ids(self._tokenizer, (text for one in inputs for text in _texts(one)))
+        watch.tokenized()
+        vectors = iter(self.infer(sequences))
+        watch.inferred()
+        return watch.timed(tuple(_scored(next(vectors), [next(vectors) for _ in one.texts]) for one in inputs))
+
+
+def leave(options: MultivectorOptions, weights: Sequence[jax.Array], states: jax.Array, _: jax.Array) -> jax.Array:
+    """Token states to token vectors `[rows, length, dims]`."""
+    vectors = states @ weights[0].T if weights else states
+    return l2_normalized(vectors) if options.normalize else vectors
+
+
+def head_of(options: MultivectorOptions, hidden: int) -> Head:
+    shapes = {} if options.token_dims is None else {_PROJECTION: (options.token_dims, hidden)}
+    return Head(partial(leave, options), made_from=repr(options), shapes=shapes)
+
+
+def parse_options(runtime: Mapping[str, object]) -> MultivectorOptions:
+    """Raises LoadFailed(CONFIG)."""
+    dims = runtime.get("token_dims")
+    if dims is not None and (isinstance(dims, bool) or not isinstance(dims, int) or dims < 1):
+        raise refused(f"runtime.token_dims must be a positive integer, not {dims!r}")
+    return MultivectorOptions(dims, flag_of(runtime, "normalize", default=True))
+
+
+def _texts(one: ScoreInput) -> Iterable[str]:
+    return (one.instruction or "") + one.query, *one.texts
+
+
+def _scored(query: Vector, texts: Sequence[Vector]) -> ScoredRow:
+    return ScoredRow(max_sim(query, texts), len(query) + sum(map(len, texts)))

@@ -1,0 +1,127 @@
+"""One weight for each word of the vocabulary, most of them 0 (SPLADE, Formal et al., 2021), by a BERT that guesses."""
+
+from collections.abc import Mapping, Sequence
+from typing import Self
+
+import attrs
+import jax
+import jax.numpy as jnp
+import numpy as np
+from tokenizers import Tokenizer
+
+from sie.adapters.api import (
+    Encoded,
+    EncodedRow,
+    EncodeInput,
+    Footprint,
+    ModelSpec,
+    NonFinite,
+    OutputDtype,
+    Report,
+    SparseVector,
+    Vector,
+)
+from sie.adapters.families.bert.config import BertConfig
+from sie.adapters.families.bert.loading import find_bert, open_bert
+from sie.adapters.packing import Bucket
+from sie.adapters.running import Network
+from sie.adapters.stages import Head
+from sie.adapters.tasks.options import parse_output_dtype, refused
+from sie.adapters.tasks.timing import Stopwatch
+from sie.adapters.tokenizing import token_ids
+from sie.domain.model import EncodeOutput
+
+
+@attrs.frozen(eq=False)
+class SparseEncoder:
+    """An `Encoder`; the places are the ids of the tokenizer."""
+
+    _tokenizer: Tokenizer
+    _network: Network
+    output_dtype: OutputDtype
+
+    @classmethod
+    def load(cls, spec: ModelSpec, *, cache_dir: str, report: Report) -> Self:
+        """Raises LoadFailed."""
+        output_dtype = parse_output_dtype(spec.runtime)
+        found = find_bert(spec, cache_dir=cache_dir, report=report)
+        network = open_bert(found, head_of(found.config, found.fields), cache_dir=cache_dir, report=report)
+        return cls(found.tokenizer, network, output_dtype)
+
+    @property
+    def outputs(self) -> tuple[EncodeOutput, ...]:
+        return ("sparse",)
+
+    @property
+    def footprint(self) -> Footprint:
+        return self._network.footprint
+
+    def encode(self, inputs: Sequence[EncodeInput]) -> Encoded:
+        """Raises NonFinite."""
+        watch = Stopwatch()
+        sequences = token_ids(self._tokenizer, ((item.instruction or "") + item.text for item in inputs))
+        watch.tokenized()
+        vectors = self._infer(sequences)
+        watch.inferred()
+        rows = (EncodedRow(sparse=vectors[index], tokens=len(ids)) for index, ids in enumerate(sequences))
+        return watch.timed(tuple(rows))
+
+    def warm_up(self) -> None:
+        self._network.warm_up()
+
+    def _infer(self, sequences: Sequence[Sequence[int]]) -> Mapping[int, SparseVector]:
+        """By index. A whole batch of activations is large, so each is made sparse as it is read."""
+        found: dict[int, SparseVector] = {}
+        for answers in self._network.run(sequences):
+            for slot in answers.slots:
+                activations = answers.values[slot.row, slot.segment]
+                if not np.isfinite(activations).all():
+                    raise NonFinite(slot.index)
+                found[slot.index] = sparse(activations)
+        return found
+
+
+def sparse(activations: Vector) -> SparseVector:
+    """`activations [vocabulary]` without its zeros."""
+    (indices,) = np.nonzero(activations)
+    return SparseVector(len(activations), indices.astype(np.int32), activations[indices])
+
+
+def head_of(config: BertConfig, fields: Mapping[str, object]) -> Head:
+    """Raises LoadFailed where the head has words of its own, other than those that are read."""
+    if fields.get("tie_word_embeddings", True) is not True:
+        raise refused("config.json: tie_word_embeddings must be true for a sparse model")
+    hidden, transform = config.hidden_size, "cls.predictions.transform"
+    shapes = {
+        f"{transform}.dense.weight": (hidden, hidden),
+        f"{transform}.dense.bias": (hidden,),
+        f"{transform}.LayerNorm.weight": (hidden,),
+        f"{transform}.LayerNorm.bias": (hidden,),
+        "embeddings.word_embeddings.weight": (config.vocab_size, hidden),
+        "cls.predictions.bias": (config.vocab_size,),
+    }
+
+    def leave(weights: Sequence[jax.Array], states: jax.Array, tokens: jax.Array) -> jax.Array:
+        return activations_of(word_logits(weights, states, config.layer_norm_eps), tokens[2])
+
+    decoder = ("cls.predictions.decoder.weight", "cls.predictions.decoder.bias")
+    pairs = ("cls.seq_relationship.weight", "cls.seq_relationship.bias")
+    return Head(leave, made_from="splade", shapes=shapes, unused=frozenset({*decoder, *pairs}))
+
+
+def word_logits(weights: Sequence[jax.Array], states: jax.Array, epsilon: float) -> jax.Array:
+    """`[rows, length, vocabulary]`: how much each word could stand at each place."""
+    weight, bias, scale, shift, words, word_bias = weights
+    hidden = jax.nn.gelu(states @ weight.T + bias, approximate=False)
+    deviation = hidden - hidden.mean(-1, keepdims=True)
+    variance = (deviation * deviation).mean(-1, keepdims=True)
+    return (deviation * jax.lax.rsqrt(variance + epsilon) * scale + shift) @ words.T + word_bias
+
+
+def activations_of(logits: jax.Array, segments: jax.Array) -> jax.Array:
+    """`[rows, segments, vocabulary]`: log(1 + relu(logit)), the largest over the tokens of a segment."""
+    rows, length, words = logits.shape
+    most = Bucket(rows, length).segments
+    numbers = segments + jnp.arange(rows)[:, None] * (most + 1)  # 0 of each row is its padding
+    largest = jax.ops.segment_max(logits.reshape(-1, words), numbers.reshape(-1), rows * (most + 1))
+    return jnp.log1p(jax.nn.relu(largest.reshape(rows, most + 1, words)[:, 1:]))
