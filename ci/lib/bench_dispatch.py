@@ -154,6 +154,7 @@ def _stays(name: str, what: str, looks: list[Look], limit: float, count: int) ->
     details = {
         "after": [count, FOLD * count],
         what: [first, second],
+        "unfrozen": [look["memory"]["unfrozen"] for look in looks],
         "statuses": [look["asked"]["statuses"] for look in looks],
     }
     return Figure("dispatch", name, second / first, limit, "of the first look", details)

@@ -33,6 +33,9 @@ from ci.lib.processes_tally import Tally
 REQUESTS = 50_000
 QUICK_REQUESTS = 250
 """For each storage."""
+CLIENTS = 128
+"""Many of them wait to ask again, most of the time."""
+QUICK_CLIENTS = 48
 PROGRESS_S = 10.0
 QUICK_REST_S = 6.0
 """Of a client after each request: a few requests are spread over many kills."""
@@ -84,8 +87,8 @@ async def run_in(folder: Path, run: Run, tell: Tell) -> bool:
     async with running_cluster(folder, cache_folder(), run.storage) as cluster:
         right = await right_vectors(cluster.gateway_port, texts)
         tell({"ready": True, "texts": len(texts), "requests": run.requests, "seed": run.seed})
-        pause_s = QUICK_REST_S if run.quick else 0.0
-        load = Load(cluster.gateway_port, run.seed, texts, right, tally, pause_s, cluster.gateway_life)
+        clients, pause_s = (QUICK_CLIENTS, QUICK_REST_S) if run.quick else (CLIENTS, 0.0)
+        load = Load(cluster.gateway_port, run.seed, texts, right, tally, clients, pause_s, cluster.gateway_life)
         killed, began_s = Counter[str](), now_s()
         async with trio.open_nursery() as nursery:
             nursery.start_soon(kill_on_and_on, cluster, run, killed)

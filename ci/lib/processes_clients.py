@@ -16,13 +16,11 @@ from ci.lib.processes_judging import APART, Judged, Vectors, judge, least_distan
 from ci.lib.processes_retry import Tried, decide_wait, hint_of, reason_of
 from ci.lib.processes_tally import LEFT, Tally
 
-CLIENTS = 48
-
 
 @attrs.frozen
 class Load:
     """`right` are the vectors of `texts`, row by row. `pause_s` is the longest that a client rests between requests.
-    `life` numbers the gateway's lives, and is None while it is away.
+    `clients` ask at the same time. `life` numbers the gateway's lives, and is None while it is away.
     """
 
     port: int
@@ -30,13 +28,14 @@ class Load:
     texts: Sequence[str]
     right: Vectors
     tally: Tally
+    clients: int
     pause_s: float
     life: Callable[[], int | None]
 
     async def run(self, requests: int) -> None:
         numbers = iter(range(requests))
         async with trio.open_nursery() as nursery:
-            for _ in range(min(CLIENTS, requests)):
+            for _ in range(min(self.clients, requests)):
                 nursery.start_soon(self._client, numbers)
 
     async def _client(self, numbers: Iterator[int]) -> None:

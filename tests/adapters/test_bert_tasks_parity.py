@@ -100,7 +100,7 @@ def test_the_weights_of_splade_give_the_activations_of_the_reference(engine_cach
     for text, row in zip(texts, rows, strict=True):
         (alone,) = encoder.encode([EncodeInput(text)]).rows
         batched = dense_form(row.sparse)
-        assert np.abs(dense_form(alone.sparse) - batched).max() <= 1e-6 * max(1.0, float(batched.max()))
+        assert np.abs(dense_form(alone.sparse) - batched).max() <= 5e-6  # of logits over 10
 
 
 def test_a_token_classifiers_likelihoods_are_the_references(engine_cache: str) -> None:

@@ -3,7 +3,7 @@
 import attrs
 import pytest
 
-from sie.adapters.api import LoadFailed, Progress
+from sie.adapters.api import Footprint, LoadFailed, NoRoom, Progress
 from sie.backend.catalog import ADAPTERS, Catalog, activity, import_adapter, import_early
 from sie.wire.ipc import LoadModel
 from tests.backend.scripted_adapter import PATH, Scripted
@@ -45,6 +45,31 @@ def test_any_other_failure_of_an_adapter_is_a_failed_load_that_may_pass() -> Non
     with pytest.raises(LoadFailed, match="RuntimeError: the disk is on fire") as failed:
         catalog.load(attrs.evolve(LOAD, loadtime={"break": True}), lambda _: None)
     assert not failed.value.permanent
+    assert catalog.find("acme/small") is None
+
+
+def test_a_loaded_model_says_what_it_takes_and_leaves_when_it_is_told() -> None:
+    catalog = Catalog("/cache", PREFIX)
+    footprint = catalog.load(attrs.evolve(LOAD, loadtime={"bytes": 1000}, room_bytes=1000), lambda _: None)
+    assert footprint == Footprint(1000)
+    catalog.unload("acme/small")
+    catalog.unload("acme/small")
+    assert catalog.find("acme/small") is None
+
+
+def test_a_model_that_takes_more_than_its_room_is_not_loaded() -> None:
+    catalog = Catalog("/cache", PREFIX)
+    with pytest.raises(NoRoom, match="takes 1000 bytes") as refused:
+        catalog.load(attrs.evolve(LOAD, loadtime={"bytes": 1000}, room_bytes=999), lambda _: None)
+    assert (refused.value.model_bytes, refused.value.error_class, refused.value.permanent) == (1000, "OOM", False)
+    assert catalog.find("acme/small") is None
+
+
+def test_a_model_that_cannot_be_loaded_anew_does_not_go_on_as_it_was() -> None:
+    catalog = Catalog("/cache", PREFIX)
+    catalog.load(LOAD, lambda _: None)
+    with pytest.raises(LoadFailed):
+        catalog.load(attrs.evolve(LOAD, loadtime={"refuse": True}), lambda _: None)
     assert catalog.find("acme/small") is None
 
 

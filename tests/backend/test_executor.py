@@ -90,6 +90,21 @@ def test_a_failure_alone_is_not_tried_twice() -> None:
     assert outcome.error_code == "inference_error"
 
 
+def test_a_batch_that_is_too_much_for_memory_runs_in_halves() -> None:
+    encoder = Scripted()
+    answer = run_batch(encoder, batch(*(text(f"wide {n}") for n in range(4)), text("a")))
+    assert all(outcome.result_msgpack is not None for outcome in answer.outcomes)
+    assert encoder.sizes == [5, 3, 2, 1, 1, 1, 2]
+    assert answer.inference_ms == 2.0 * 4
+
+
+def test_what_memory_is_too_little_for_alone_does_not_fail_its_neighbours() -> None:
+    first, short, last = run(text("a"), text("exhaust"), text("b")).outcomes
+    assert first.result_msgpack is not None
+    assert last.result_msgpack is not None
+    assert short.error_code == "RESOURCE_EXHAUSTED"
+
+
 def test_running_out_of_memory_has_a_code_of_its_own() -> None:
     (outcome,) = run(text("exhaust")).outcomes
     assert outcome.error_code == "RESOURCE_EXHAUSTED"

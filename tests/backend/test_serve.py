@@ -23,6 +23,7 @@ from sie.wire.ipc import (
     LoadModel,
     ModelUpdate,
     Request,
+    UnloadModel,
     frame,
 )
 from tests.backend.scripted_adapter import PATH
@@ -78,9 +79,9 @@ def batch(number: int, *texts: str) -> EncodeBatch:
 
 async def test_a_load_tells_each_new_step_once_and_then_ends() -> None:
     async with talking() as worker:
-        await worker.say(LOAD)
+        await worker.say(attrs.evolve(LOAD, loadtime={"bytes": 7}))
         *updates, end = await worker.hear_until(Finished)
-        assert end == Finished(id=1)
+        assert end == Finished(id=1, memory_bytes=7)
         assert [u.activity for u in updates if isinstance(u, ModelUpdate)] == [
             "loading",
             "downloading 40%",
@@ -95,6 +96,7 @@ async def test_a_load_that_fails_says_why_and_whether_that_is_for_good() -> None
         assert isinstance(end, Failed)
         assert (end.id, end.error_code, end.permanent) == (1, "MODEL_LOAD_FAILED", True)
         assert end.error.startswith("CONFIG: adapter 'os:system'")
+        assert (end.error_class, end.memory_bytes) == ("CONFIG", 0)
 
 
 async def test_a_model_that_cannot_be_warmed_up_was_loaded_before_and_serves() -> None:
@@ -106,6 +108,28 @@ async def test_a_model_that_cannot_be_warmed_up_was_loaded_before_and_serves() -
         await worker.say(attrs.evolve(LOAD, id=3, serving_id="acme/next"))
         *_, end = await worker.hear_until(Finished)
         assert end == Finished(id=3)
+
+
+async def test_a_model_that_is_unloaded_takes_no_batches_and_can_be_loaded_again() -> None:
+    async with talking() as worker:
+        await worker.say(LOAD)
+        await worker.hear_until(Finished)
+        await worker.say(UnloadModel(id=2, serving_id="acme/small"))
+        assert await worker.hear() == Finished(id=2)
+        await worker.say(batch(3, "a"))
+        assert isinstance(await worker.hear(), Failed)
+        await worker.say(attrs.evolve(LOAD, id=4))
+        await worker.hear_until(Finished)
+        await worker.say(batch(5, "a"))
+        assert isinstance(await worker.hear(), Finished)
+
+
+async def test_a_model_without_room_is_refused_with_what_it_takes() -> None:
+    async with talking() as worker:
+        await worker.say(attrs.evolve(LOAD, loadtime={"bytes": 10}, room_bytes=9))
+        *_, end = await worker.hear_until(Failed)
+        assert isinstance(end, Failed)
+        assert (end.error_class, end.memory_bytes, end.permanent) == ("OOM", 10, False)
 
 
 async def test_batches_are_answered_in_order() -> None:

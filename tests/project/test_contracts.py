@@ -18,7 +18,7 @@ FLOORS = "Floors: imports point down; names on one line are strangers"
 PURE = "Cores are sans-IO"
 JAX_HOME = "JAX and Flax are imported under adapters alone"
 JAX_USERS = "Only the backend reaches adapters that load JAX"
-NATS = "nats-py and trio-asyncio live in one file"
+NATS = "nats-py and trio-asyncio live in two files"
 ARRAYS = "Arrays live on the device side, in one wire format and in the SDK"
 LIGHT = "The SDK is light"
 

@@ -59,7 +59,7 @@ def test_a_body_that_is_no_json_is_400(system: Driver) -> None:
 def test_the_model_is_listed_as_loaded(system: Driver) -> None:
     models = system.get("/v1/models")["models"]
     assert isinstance(models, list)
-    assert [(model["name"], model["loaded"]) for model in models] == [(DEFAULT_MODEL, True)]
+    assert (DEFAULT_MODEL, True) in [(model["name"], model["loaded"]) for model in models]
 
 
 def test_a_client_that_drops_in_mid_request_leaves_no_request_behind(system: Driver) -> None:

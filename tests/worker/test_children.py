@@ -29,6 +29,7 @@ async def die_at_a_batch(peer: Peer) -> None:
 async def die_of_poison(peer: Peer) -> None:
     async def on_batch(batch: EncodeBatch) -> None:
         if any(item.item["text"] == "poison" for item in batch.items):
+            await trio.sleep(1)
             await peer.stream.aclose()
 
     try:
@@ -97,6 +98,7 @@ async def test_a_batch_that_was_not_with_the_dying_child_is_answered_by_the_next
 
     async with child_of(die_of_poison) as (child, _, launch), trio.open_nursery() as nursery:
         nursery.start_soon(ask, child, "poison")
+        await trio.sleep(0.5)
         nursery.start_soon(ask, child, "good")
     assert isinstance(answers["poison"], Crashed)
     assert texts(answers["good"]) == [b"good"]

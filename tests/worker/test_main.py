@@ -46,6 +46,29 @@ def test_the_port_of_the_status_is_a_number_or_none(text: str, port: int | None)
     assert plan_worker(WorkerSettings(worker_id=WORKER, port=text)).port == port
 
 
+@pytest.mark.parametrize(
+    ("device", "devices", "sharing"),
+    [
+        ("cpu", ("cpu",), 1),
+        ("cpu:3", ("cpu",) * 3, 3),
+        ("cuda", ("cuda",), 1),
+        ("cuda:1", ("cuda:1",), 1),
+        ("cuda:0,cuda:2", ("cuda:0", "cuda:2"), 1),
+    ],
+)
+def test_each_device_has_a_backend(device: str, devices: tuple[str, ...], sharing: int) -> None:
+    plan = plan_worker(WorkerSettings(worker_id=WORKER, device=device))
+    assert (plan.devices, plan.sharing) == (devices, sharing)
+
+
+@pytest.mark.parametrize(
+    "device", ["", "cpu:0", "cpu,cpu", "cpu,cuda:0", "cuda,cuda:1", "cuda:1,cuda:1", "cuda:a", "x"]
+)
+def test_devices_that_cannot_be_are_refused(device: str) -> None:
+    with pytest.raises(ValueError, match="SIE_DEVICE must be"):
+        plan_worker(WorkerSettings(worker_id=WORKER, device=device))
+
+
 def test_an_age_below_the_last_delivery_is_refused_before_anything_starts() -> None:
     result = CliRunner().invoke(main, ["serve"], env={"SIE_STREAM_MAX_AGE_S": "60"})
     assert result.exit_code == 2

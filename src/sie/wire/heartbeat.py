@@ -35,6 +35,7 @@ class ModelRow:
     activity: str = ""
     error_code: str | None = None
     error: str | None = None
+    memory_bytes: int = 0
 
 
 @attrs.frozen(kw_only=True)
@@ -172,7 +173,8 @@ def _model(name: str, row: Row, fallback: ModelStateName) -> ModelState:
     state = _STATES.get(said)
     if state is None:
         state, activity = fallback, activity or said
-    return ModelState(name, state, activity, _some_text(row, "error_code"), _some_text(row, "error"))
+    error, memory_bytes = _some_text(row, "error"), _whole(row, "memory_bytes")
+    return ModelState(name, state, activity, _some_text(row, "error_code"), error, memory_bytes)
 
 
 def _rows(beat: Row, key: str) -> Sequence[Row]:
@@ -216,4 +218,5 @@ def _row(state: ModelState) -> ModelRow:
         activity=state.activity,
         error_code=state.error_code,
         error=state.error,
+        memory_bytes=state.memory_bytes,
     )

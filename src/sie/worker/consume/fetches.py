@@ -61,7 +61,7 @@ class Fetches:
         self._under_way += 1
         try:
             return await self.payloads.fetch(work)
-        except BaseException:
+        except BaseException:  # cancelled at the end above all: a lease that nobody keeps goes back at once
             self.answers.give_back(delivery)
             raise
         finally:

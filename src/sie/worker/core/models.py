@@ -137,7 +137,8 @@ class ModelStates:
             return
         self._rests.pop(serving_id, None)
         self.loaded.add(serving_id)
-        self._states[serving_id] = ModelState(serving_id, "loaded", "ready")
+        size = self.memory.size_of(serving_id)
+        self._states[serving_id] = ModelState(serving_id, "loaded", "ready", memory_bytes=size)
 
     def fail(self, serving_id: str, failure: Failed, *, now_s: float) -> None:
         self._end(serving_id)
