@@ -51,7 +51,7 @@ class Counts:
     texts: int = 8_000
 
 
-QUICK = Counts(cpu=3_000, round_trips=150, killed=1_500, texts=3_000)
+QUICK = Counts(cpu=3_000, round_trips=150, killed=1_500, texts=1_200)
 
 
 def worker(quick: bool) -> Iterator[Figure]:

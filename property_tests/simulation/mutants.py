@@ -43,6 +43,7 @@ from sie.gateway.sync import bootstrap, deltas, following, poller
 from sie.gateway.sync.deltas import Deltas
 from sie.kube.core.mirror import Mirror
 from sie.worker.consume import dispatcher, intake
+from sie.worker.consume.aftermath import Aftermath
 from sie.worker.consume.answers import Answers
 from sie.worker.consume.cancels import Cancels
 from sie.worker.consume.dispatcher import Dispatcher
@@ -53,6 +54,7 @@ from sie.worker.core.cancels import Tombstones
 from sie.worker.core.flights import Flights
 from sie.worker.core.gate import Gate
 from sie.worker.core.held_work import HeldWork
+from sie.worker.core.memory import Memory
 from sie.worker.core.models import ModelStates
 from sie.worker.core.state import WorkerState
 from sie.worker.heartbeat import Heart
@@ -122,6 +124,8 @@ WORKER: Mapping[str, Mutant] = {
     "any hash": Mutant("items of another configuration are run", _ANY_HASH),
     "dead batch": mutant("the batch of a dead child is lost", Flights, "die", wrong_worker.forgets_the_dead),
     "many batches": Mutant("a child has more batches than it may", _MANY),
+    "blames all": mutant("the innocent of a batch are given up", Aftermath, "_blame", wrong_worker.blames_all),
+    "no budget": mutant("more is loaded than fits", Memory, "budget_bytes", wrong_worker.no_budget),
     "mixed items": mutant("results go to wrong items", dispatcher, "outcomes_of", wrong_worker.reversed_outcomes),
     "all expired": mutant("work in time is dropped as late", dispatcher, "is_expired", wrong_worker.always_expired),
     "load again": mutant("a final failure is tried again", ModelStates, "fail", wrong_worker.always_tried_again),

@@ -6,6 +6,7 @@ from contextlib import contextmanager
 from functools import partial
 
 import attrs
+from msgspec.structs import replace
 
 from sie.authority.client import Authority, AuthorityError
 from sie.authority.snapshot import Assembled, assemble
@@ -79,7 +80,7 @@ def forgets_one(bundles: Iterable[Bundle], export: ExportReply, before: Registry
 
 async def does_not_say_when(services: Services, operation: Operation, request: Request) -> Reply:
     reply = await RIGHT_INFER(services, operation, request)
-    return attrs.evolve(reply, headers=tuple(row for row in reply.headers if row[0].lower() != "retry-after"))
+    return replace(reply, headers=tuple(row for row in reply.headers if row[0].lower() != "retry-after"))
 
 
 def never_stale(self: Fleet, now_s: float) -> Iterator[WorkerStatus]:

@@ -12,6 +12,7 @@ from sie.bus.pulls import PullLedger
 from sie.wire.ipc import Failed, Finished, ItemOutcome
 from sie.wire.result import WorkResult
 from sie.wire.work import WorkItem
+from sie.worker.consume.aftermath import Aftermath, Desk
 from sie.worker.consume.answers import Answers
 from sie.worker.consume.cancels import Cancels
 from sie.worker.consume.dispatcher import Dispatcher
@@ -22,6 +23,7 @@ from sie.worker.consume.wakeup import Wakeup
 from sie.worker.core.accept import Run, asked_name
 from sie.worker.core.flights import Flights, Landing
 from sie.worker.core.held_work import Held, HeldWork
+from sie.worker.core.memory import Memory
 from sie.worker.core.models import ModelStates
 from sie.worker.core.state import WorkerState
 from sie.worker.heartbeat import Heart
@@ -58,6 +60,15 @@ def forgets_the_dead(self: Flights) -> list[Landing]:
         del self._flights[number]
     self._load_again()
     return []
+
+
+async def blames_all(self: Aftermath, desk: Desk, batch: tuple[Held, ...]) -> None:
+    for held in batch:
+        await self._give_up(desk, held)
+
+
+def no_budget(self: Memory, device: int) -> int | None:
+    return None
 
 
 def reversed_outcomes(answer: Finished | Failed, count: int) -> Sequence[ItemOutcome]:

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from sie.testing import message_strategies, strategies
 from sie.wire.codec import pack, unpack
 from sie.wire.converters import WireError
-from sie.wire.work import TRACE, WorkItem, decode_work, encode_work
+from sie.wire.work import TRACE, Stencil, WorkItem, decode_work, encode_work
 from tests.wire.refusals import problems_of, with_each_field_wrong
 
 
@@ -60,6 +60,30 @@ def test_what_the_quick_way_does_not_take_is_written_or_refused_as_ever(item: Wo
         odd = [odd]
     work = attrs.evolve(item, item={"text": "a", "more": odd})
     assert told_or_written(encode_work, work) == told_or_written(the_long_way, work)
+
+
+@given(message_strategies.work_items, st.lists(strategies.items | st.none(), max_size=3), ODD, st.integers(0, 40))
+def test_a_stencil_writes_each_item_as_it_is_written_by_itself(
+    first: WorkItem, inputs: list[dict[str, object] | None], odd: object, deep: int
+) -> None:
+    for _ in range(deep):
+        odd = [odd]
+    stencil = Stencil.of(first)
+    for index, item in enumerate([*inputs, {"text": "a", "more": odd}]):
+        alone = stencil.item(f"r.{index}", index, item)
+        assert (alone.work_item_id, alone.item_index, alone.item) == (f"r.{index}", index, item)
+        written = told_or_written(lambda work: stencil.encode(work.work_item_id, work.item_index, work.item), alone)
+        assert written == told_or_written(the_long_way, alone)
+
+
+@given(message_strategies.work_items, ODD)
+def test_a_stencil_of_what_the_quick_way_does_not_take_writes_or_refuses_it_as_ever(
+    first: WorkItem, odd: object
+) -> None:
+    stencil = Stencil.of(attrs.evolve(first, options={"more": odd}))
+    alone = stencil.item("r.1", 1, {"text": "a"})
+    written = told_or_written(lambda work: stencil.encode(work.work_item_id, work.item_index, work.item), alone)
+    assert written == told_or_written(the_long_way, alone)
 
 
 def told_or_written(encode: Callable[[WorkItem], bytes], work: WorkItem) -> bytes | str:

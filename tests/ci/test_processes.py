@@ -12,7 +12,7 @@ from ci.lib.processes_asking import KINDS, TEXTS, Ask, body_of, corpus, draw_ask
 from ci.lib.processes_faults import QUICK_ROUND, ROUND, draw_faults
 from ci.lib.processes_http import Answer
 from ci.lib.processes_judging import Judged, Vectors, judge, least_distance
-from ci.lib.processes_rest import Rest, dead_letters, in_flight, left
+from ci.lib.processes_rest import Rest, read_rest
 from ci.lib.processes_tally import LEFT, AnsweredTwice, Tally
 from sie.wire.codec import pack, unpack
 from sie.wire.ndarray import array_to_wire
@@ -159,19 +159,36 @@ def test_the_summary_tells_what_is_short_and_how_long_clients_waited() -> None:
     assert [row["request"] for row in summary["short"]] == [1]
 
 
-def test_a_system_is_at_rest_when_no_request_and_no_message_of_work_is_left() -> None:
-    streams = [
-        {"name": "WORK_POOL_default", "state": {"messages": 2}},
-        {"name": "DEAD_LETTERS", "state": {"messages": 9}},
-    ]
+def work_stream(messages: int, *consumers: Mapping[str, int]) -> Mapping[str, object]:
+    return {"name": "WORK_POOL_default", "state": {"messages": messages}, "consumer_detail": consumers}
+
+
+def read(*streams: Mapping[str, object], requests: int = 0) -> Rest:
     view = json.dumps({"account_details": [{"stream_detail": streams}]}).encode()
-    assert left(view) == {"WORK_POOL_default": 2}
-    assert dead_letters(view) == 9
-    assert left(b"") is None
-    assert left(None) is None
-    assert in_flight(b'{"requests_in_flight": 3}') == 3
-    assert in_flight(None) is None
-    assert Rest(0, {"WORK_POOL_default": 0}, 0, 0.0).holds
-    assert not Rest(0, {"WORK_POOL_default": 2}, 0, 0.0).holds
-    assert not Rest(1, {"WORK_POOL_default": 0}, 0, 0.0).holds
-    assert not Rest(0, None, 0, 0.0).holds
+    return read_rest(json.dumps({"requests_in_flight": requests}).encode(), view, 0.0)
+
+
+def test_a_system_is_at_rest_when_no_request_is_in_flight_and_no_work_is_owed() -> None:
+    assert read(work_stream(0, {"num_pending": 0, "num_ack_pending": 0})).holds
+    assert not read(work_stream(1, {"num_pending": 1, "num_ack_pending": 0})).holds
+    assert not read(work_stream(1, {"num_pending": 0, "num_ack_pending": 1})).holds
+    assert not read(work_stream(0, {"num_pending": 0, "num_ack_pending": 0}), requests=1).holds
+
+
+def test_work_that_no_consumer_is_there_for_is_owed() -> None:
+    assert read(work_stream(2)).left == {"WORK_POOL_default": 2}
+
+
+def test_what_was_acked_and_is_kept_all_the_same_is_told_and_owed_to_nobody() -> None:
+    rest = read(work_stream(3, {"num_pending": 0, "num_ack_pending": 1}))
+    assert (rest.left, rest.done_but_kept) == ({"WORK_POOL_default": 1}, 2)
+
+
+def test_dead_letters_are_told_and_are_no_work() -> None:
+    rest = read({"name": "DEAD_LETTERS", "state": {"messages": 9}}, work_stream(0))
+    assert (rest.dead_letters, rest.holds) == (9, True)
+
+
+def test_silence_is_no_rest() -> None:
+    assert not read_rest(None, None, 0.0).holds
+    assert not read_rest(b'{"requests_in_flight": 0}', b"", 0.0).holds

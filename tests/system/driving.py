@@ -44,9 +44,11 @@ class Driver:
         return self.post(f"/v1/encode/{DEFAULT_MODEL}", {"items": [{"text": text} for text in texts]})
 
     def encode_msgpack(self, texts: Sequence[str]) -> httpx2.Response:
-        body = pack({"items": [{"text": text} for text in texts]})
-        address = f"{self.system.gateway}/v1/encode/{DEFAULT_MODEL}"
-        return httpx2.post(address, content=body, headers={"Content-Type": MSGPACK}, timeout=ANSWER_WITHIN_S)
+        return self.post_msgpack(f"/v1/encode/{DEFAULT_MODEL}", pack({"items": [{"text": text} for text in texts]}))
+
+    def post_msgpack(self, path: str, body: bytes) -> httpx2.Response:
+        headers = {"Content-Type": MSGPACK}
+        return httpx2.post(f"{self.system.gateway}{path}", content=body, headers=headers, timeout=ANSWER_WITHIN_S)
 
     @contextmanager
     def asking(self, texts: Sequence[str]) -> Iterator[Future[httpx2.Response]]:

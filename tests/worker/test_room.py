@@ -7,11 +7,13 @@ import pytest
 import trio
 from trio.testing import MockClock
 
+from sie.wire.heartbeat import decode_heartbeat
 from sie.wire.ipc import EncodeBatch, Failed, Finished, ItemOutcome, LoadModel, UnloadModel
 from sie.wire.work import WorkItem
 from tests.worker.doubles import MODEL, OTHER, Peer, delivery, finished, work
-from tests.worker.stage import Stage, until, words_of, worker
+from tests.worker.stage import ScriptedPools, Stage, until, words_of, worker
 from tests.worker.test_following import Writable, tell
+from tests.worker.test_pools import OURS
 
 SIZE = 100
 NAMES = (MODEL, f"{MODEL}:fast", OTHER, f"{OTHER}:fast")
@@ -45,6 +47,7 @@ class Device:
                     await trio.sleep(self.load_s)
                     await peer.say(self.load(request))
                 case UnloadModel(serving_id=serving_id):
+                    await trio.sleep(0.2)
                     self.unloads.append(serving_id)
                     self.there.discard(serving_id)
                     await peer.say(Finished(id=request.id))
@@ -90,7 +93,8 @@ async def test_four_models_are_served_where_two_fit(autojump_clock: MockClock) -
     assert sorted(device.loads) == sorted(NAMES), "one swap is enough for all that waits"
 
 
-async def test_the_least_recently_used_leaves(autojump_clock: MockClock) -> None:
+async def test_the_least_recently_used_leaves_and_each_step_is_told(autojump_clock: MockClock) -> None:
+    """Expectation 22."""
     device = Device()
     async with worker(device.serve, memory_bytes=2 * SIZE) as stage:
         for number, name in enumerate((NAMES[0], NAMES[1], NAMES[0], NAMES[2])):
@@ -99,9 +103,13 @@ async def test_the_least_recently_used_leaves(autojump_clock: MockClock) -> None
             await trio.sleep(1)
         assert device.unloads == [NAMES[1]]
         assert states(stage) == {NAMES[0]: "loaded", NAMES[1]: "available", NAMES[2]: "loaded", NAMES[3]: "available"}
+        told = [model.state for beat in stage.bus.heartbeats() for model in decode_heartbeat(beat).models]
+        assert {"available", "loading", "loaded", "unloading"} == set(told)
+        assert [model.memory_bytes for model in stage.status().models] == [SIZE, 0, SIZE, 0]
 
 
 async def test_a_preloaded_model_stays_and_what_cannot_fit_beside_it_is_told(autojump_clock: MockClock) -> None:
+    """Expectation 22."""
     device = Device()
     async with worker(device.serve, preload=(MODEL,), memory_bytes=SIZE + 1) as stage:
         await stage.until_ready()
@@ -112,6 +120,20 @@ async def test_a_preloaded_model_stays_and_what_cannot_fit_beside_it_is_told(aut
         assert device.there == {MODEL}
         put(stage, *asks([MODEL], 1))
         assert (await stage.results(2))[1].success
+
+
+async def test_a_pinned_model_stays_while_others_take_turns_beside_it(autojump_clock: MockClock) -> None:
+    """Expectation 22."""
+    device, pools = Device(), ScriptedPools((attrs.evolve(OURS, pinned=(OTHER,)),))
+    async with worker(device.serve, pools=pools, memory_bytes=2 * SIZE) as stage:
+        await until(lambda: bool(stage.bus.heartbeats()) and states(stage).get(OTHER) == "loaded")
+        others = [name for name in NAMES if name != OTHER]
+        put(stage, *asks(others * 3))
+        assert all(result.success for result in await stage.results(9))
+        assert states(stage)[OTHER] == "loaded"
+    assert device.loads[0] == OTHER
+    assert OTHER not in device.unloads
+    assert len(device.unloads) == 2
 
 
 async def test_a_model_with_older_work_keeps_its_place_until_that_has_run(autojump_clock: MockClock) -> None:
@@ -149,6 +171,7 @@ async def test_what_runs_out_of_memory_is_run_again_when_idle_models_have_left(a
 
 
 async def test_what_still_runs_out_of_memory_is_told_and_the_worker_stays_ready(autojump_clock: MockClock) -> None:
+    """Expectation 20."""
     device = Device(run=runs_out(while_there=1))
     async with worker(device.serve) as stage:
         put(stage, *asks([MODEL] * 2))

@@ -53,6 +53,28 @@ def test_a_failed_outcome_has_a_rule_and_a_sane_retry(collected: tuple[WorkResul
         assert (outcome.code.value in codes) or outcome.code is ErrorCode.ALL_ITEMS_FAILED
 
 
+@given(st.sampled_from(("OOM", "GATED", None)), st.none() | st.integers(-1, 9), st.none() | st.booleans())
+def test_a_load_that_failed_is_told_as_its_worker_told_it(
+    error_class: str | None, attempts: int | None, permanent: bool | None
+) -> None:
+    result = WorkResult(
+        work_item_id="r.0",
+        request_id="r",
+        item_index=0,
+        success=False,
+        error="why",
+        error_code="MODEL_LOAD_FAILED",
+        error_class=error_class,
+        attempts=attempts,
+        permanent=permanent,
+    )
+    outcome = decide_outcome(Collected((result,)), missing=0, timeout_s=1.0)
+    assert isinstance(outcome, Failed)
+    assert outcome.extra["error_class"] == (error_class or "UNKNOWN")
+    assert outcome.extra["permanent"] is (permanent is not False)
+    assert outcome.extra["attempts"] == (attempts if attempts and attempts > 0 else 1)
+
+
 @given(st.integers(1, 5), st.floats(0.1, 1000))
 def test_time_running_out_is_told_with_what_is_missing(missing: int, timeout_s: float) -> None:
     outcome = decide_outcome(None, missing=missing, timeout_s=timeout_s)

@@ -7,6 +7,7 @@ import attrs
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from property_tests.gateway.core import pool_strategies
 from sie.domain.bundle import Bundle
@@ -168,7 +169,7 @@ def test_whoever_is_chosen_is_held_by_the_pool_and_holds_the_configuration(
         for w in fleet
     ]
     facts = facts_of(workers, spec, registry=registry)
-    facts = attrs.evolve(facts, book=LaneBook.of([w for w in workers if w.takes_work]))
+    facts = replace(facts, book=LaneBook.of([w for w in workers if w.takes_work]))
     held = {worker.name: worker for worker in facts.pools.assignment(spec.name).workers}
     found = resolve(facts, Asked("acme/m", pool=spec.name), request)
     wanted = spec.bundle or BundleName("small")

@@ -9,7 +9,7 @@ from sie.gateway.core.routing import Routed, Target
 from sie.gateway.core.work import Ticket, plan_work
 from sie.testing import strategies
 from sie.wire.inference_api import EncodeRequest, ExtractRequest, InferenceRequest, ScoreRequest
-from sie.wire.work import WorkItem, decode_work, encode_work
+from sie.wire.work import decode_work, encode_work
 
 ROUTED = Routed(
     Target(ModelId("acme/m"), DEFAULT_PROFILE, BundleName("b"), "a" * 64),
@@ -40,7 +40,7 @@ def ticket(traceparent: str | None = None) -> Ticket:
 
 @given(st.one_of(ENCODES, SCORES, EXTRACTS), TRACE)
 def test_every_item_says_where_it_belongs_and_survives_the_wire(request: InferenceRequest, trace: str | None) -> None:
-    work = plan_work(ticket(trace), ROUTED, request)
+    work = tuple(plan_work(ticket(trace), ROUTED, request))
     assert [(item.work_item_id, item.item_index) for item in work] == [(f"r.{n}", n) for n in range(len(work))]
     assert {item.total_items for item in work} == {len(work)}
     assert {item.reply_subject for item in work} == {"_INBOX.gw.r"}
@@ -51,9 +51,16 @@ def test_every_item_says_where_it_belongs_and_survives_the_wire(request: Inferen
     assert tuple(decode_work(encode_work(item)) for item in work) == work
 
 
+@given(st.one_of(ENCODES, SCORES, EXTRACTS), TRACE)
+def test_what_is_sent_is_the_item_as_it_is_written_by_itself(request: InferenceRequest, trace: str | None) -> None:
+    planned = plan_work(ticket(trace), ROUTED, request)
+    assert [planned.encoded(index) for index in range(len(planned))] == [encode_work(item) for item in planned]
+    assert [planned.name(index) for index in range(len(planned))] == [item.work_item_id for item in planned]
+
+
 @given(ENCODES)
 def test_encode_has_an_item_for_each_input(request: EncodeRequest) -> None:
-    work = plan_work(ticket(), ROUTED, request)
+    work = tuple(plan_work(ticket(), ROUTED, request))
     assert tuple(item.item for item in work) == request.items
     assert {(item.operation, item.is_query, item.instruction) for item in work} == {
         ("encode", request.is_query, request.instruction)
@@ -71,7 +78,7 @@ def test_score_is_one_item_with_all_that_is_ranked(request: ScoreRequest) -> Non
 
 @given(EXTRACTS)
 def test_extract_repeats_what_is_sought_with_each_input(request: ExtractRequest) -> None:
-    work: tuple[WorkItem, ...] = plan_work(ticket(), ROUTED, request)
+    work = tuple(plan_work(ticket(), ROUTED, request))
     assert tuple(item.item for item in work) == request.items
     assert {item.operation for item in work} == {"extract"}
     assert all((item.labels, item.output_schema) == (request.labels, request.output_schema) for item in work)

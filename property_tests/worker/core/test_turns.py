@@ -154,6 +154,7 @@ def test_nobody_starves(history: list[Step], budgets: Mapping[str, int]) -> None
     for _ in range(len(story.waiting)):
         orders = {c.serving_id: c.order for c in reversed(story.waiting)}
         assert story.turns.oldest() == orders
+        assert set(story.turns.serving_ids()) == set(orders)
         story.take(ALL)
     assert not story.waiting
     assert not story.turns.take(ALL, budgets)

@@ -58,7 +58,7 @@ class Footprint:
 
 @attrs.frozen
 class EncodeInput:
-    """One text to encode. `instruction` is put before the text as it is."""
+    """One text to encode. `instruction` goes where the profile's template has a place for it, else before the text."""
 
     text: str
     instruction: str | None = None

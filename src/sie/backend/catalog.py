@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable
 import attrs
 
 from sie.adapters.api import AdapterFactory, Footprint, LoadedModel, LoadFailed, ModelSpec, Progress
+from sie.backend.host_memory import give_back_memory
 from sie.wire.ipc import LoadModel
 
 log = logging.getLogger(__name__)
@@ -45,6 +46,7 @@ class Catalog:
         """Its memory is free when nothing runs on it any more."""
         if self._loaded.pop(serving_id, None) is not None:
             gc.collect()
+            give_back_memory()
 
     def _load(self, request: LoadModel, report: Callable[[str], None]) -> LoadedModel:
         factory = import_adapter(request.adapter_path, self.prefix)

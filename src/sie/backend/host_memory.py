@@ -3,6 +3,7 @@
 A GPU is asked by whoever loads the first model there: that takes JAX, for which a start does not wait.
 """
 
+import ctypes
 import os
 from collections.abc import Iterable
 from pathlib import Path
@@ -18,6 +19,13 @@ def memory_bytes(device: str) -> int:
 def host_memory_bytes(limits: Iterable[Path] = LIMITS) -> int:
     host = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     return min([host, *(found for path in limits if (found := _limit(path)))])
+
+
+def give_back_memory() -> None:
+    """What was freed goes back to the system: glibc would keep much of it, which others on the machine could use."""
+    trim = getattr(ctypes.CDLL(None), "malloc_trim", None)
+    if trim is not None:
+        trim(0)
 
 
 def _limit(path: Path) -> int | None:

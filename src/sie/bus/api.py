@@ -9,13 +9,12 @@ from collections.abc import Callable, Mapping
 from contextlib import AbstractAsyncContextManager
 from typing import Protocol
 
-import attrs
+import msgspec
 
 NO_HEADERS: Mapping[str, str] = {}
 
 
-@attrs.frozen
-class Message:
+class Message(msgspec.Struct, frozen=True):
     """One message as it arrived. `reply` is `""` where the sender asked for no answer."""
 
     subject: str

@@ -8,6 +8,7 @@ import itertools
 from collections.abc import Iterator
 
 import attrs
+import msgspec
 
 from sie.bus.api import Handler, Message
 
@@ -50,8 +51,7 @@ class Inbox:
         return len(self._waiting)
 
 
-@attrs.frozen
-class InboxCorrelation:
+class InboxCorrelation(msgspec.Struct, frozen=True):
     subject: str
     _inbox: Inbox
 

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from typing import Literal
 
 import attrs
+import msgspec
 
 from sie.bus.api import BusError, Message
 
@@ -91,8 +92,7 @@ class Ensured:
     mismatches: tuple[Mismatch, ...] = ()
 
 
-@attrs.frozen
-class PubAck:
+class PubAck(msgspec.Struct, frozen=True):
     """The stream holds the message. `duplicate`: it held one with this Nats-Msg-Id already."""
 
     stream: str

@@ -4,13 +4,59 @@ Asyncio. This file and `sie.bus.nats` alone import nats-py.
 """
 
 import asyncio
+import re
 from collections.abc import Callable
 
 from nats.aio.client import Client
 from nats.errors import ConnectionClosedError
+from nats.protocol.parser import AWAITING_CONTROL_LINE, CRLF_SIZE, Parser
 
 from sie.bus.api import NO_HEADERS, Message
 from sie.bus.outbox import Publish
+
+Receivers = dict[int, Callable[[Message], None]]
+"""By the number of a subscription on this connection."""
+_HEAD = re.compile(rb"MSG (\S+) (\d+) (?:(\S+) )?(\d+)\r\n")
+"""As the server writes it: the subject, the subscription, where an answer goes, the size."""
+
+
+class LeanParser(Parser):
+    """Whole messages without headers, for `receivers`, go there straight out of what was read.
+
+    All else is nats-py's, which also holds what has begun and is not all there: it gets that thing to its end and not
+    a byte more, so that it holds nothing where the next one begins.
+    """
+
+    def __init__(self, client: "LeanClient", receivers: Receivers) -> None:
+        super().__init__(client)
+        self.receivers = receivers
+
+    async def parse(self, data: bytes = b"") -> None:
+        at = 0
+        while at < len(data):
+            if not self.buf and self.state == AWAITING_CONTROL_LINE:
+                at = self._deliver(data, at)
+            end = self._end_of_next(data, at)
+            await super().parse(data[at:end])
+            at = end
+
+    def _deliver(self, data: bytes, at: int) -> int:
+        """To the first thing that is none of ours, or not all there."""
+        while (head := _HEAD.match(data, at)) is not None:
+            subject, number, reply, size = head.groups()
+            begin, receive = head.end(), self.receivers.get(int(number))
+            end = begin + int(size)
+            if receive is None or end + CRLF_SIZE > len(data):
+                break
+            receive(Message(subject.decode(), data[begin:end], reply.decode() if reply else "", NO_HEADERS))
+            at = end + CRLF_SIZE
+        return at
+
+    def _end_of_next(self, data: bytes, at: int) -> int:
+        """Of the control line that begins there or has begun, or of the payload that is awaited."""
+        if self.state == AWAITING_CONTROL_LINE:
+            return data.find(b"\n", at) + 1 or len(data)
+        return at + self.needed + CRLF_SIZE - len(self.buf)
 
 
 class LeanClient(Client):
@@ -18,7 +64,8 @@ class LeanClient(Client):
 
     def __init__(self) -> None:
         super().__init__()
-        self.receivers: dict[int, Callable[[Message], None]] = {}
+        self.receivers: Receivers = {}
+        self._ps = LeanParser(self, self.receivers)
 
     async def _process_msg(self, sid: int, subject: bytes, reply: bytes, data: bytes, headers: bytes) -> None:
         receive = self.receivers.get(sid)

@@ -8,15 +8,16 @@ from collections import deque
 from collections.abc import Callable, Mapping
 
 import attrs
+import msgspec
 
 from sie.bus.api import OutboxFull
+from sie.bus.limits import HEADER_PREAMBLE_BYTES
 
 # The protocol line and the object around a message: a million empty messages are not free either.
 COMMAND_OVERHEAD_BYTES = 128
 
 
-@attrs.frozen
-class Publish:
+class Publish(msgspec.Struct, frozen=True):
     """`size_bytes` is payload and headers."""
 
     subject: str
@@ -29,10 +30,10 @@ class Publish:
         """As NATS has it on the wire: PUB, or HPUB where there are headers."""
         if not self.headers:
             return b"".join((f"PUB {self.subject} {self.reply} {len(self.data)}\r\n".encode(), self.data, b"\r\n"))
-        lines = [f"{name}: {value.strip()}\r\n" for name, value in self.headers.items()]
-        block = f"NATS/1.0\r\n{''.join(lines)}\r\n".encode()
-        sizes = f"{len(block)} {len(block) + len(self.data)}"
-        return b"".join((f"HPUB {self.subject} {self.reply} {sizes}\r\n".encode(), block, self.data, b"\r\n"))
+        lines = "".join([f"{name}: {value.strip()}\r\n" for name, value in self.headers.items()])
+        size = len(lines.encode()) + HEADER_PREAMBLE_BYTES
+        head = f"HPUB {self.subject} {self.reply} {size} {size + len(self.data)}\r\nNATS/1.0\r\n{lines}\r\n"
+        return b"".join((head.encode(), self.data, b"\r\n"))
 
 
 @attrs.frozen

@@ -21,8 +21,9 @@ ModelStateName = Literal["available", "loading", "loaded", "unloading", "failed"
 
 @attrs.frozen
 class ModelState:
-    """One model on one worker. `activity` says in a few words what is going on, such as `compiling 3/8`; `memory_bytes` is
-    what it takes of its device, 0 where that is not known.
+    """One model on one worker. `activity` says in a few words what is going on, such as `compiling 3/8`.
+
+    `memory_bytes` is what it takes of its device, 0 where that is not known.
     """
 
     serving_id: str

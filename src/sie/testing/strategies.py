@@ -185,6 +185,7 @@ model_states: SearchStrategy[ModelState] = st.builds(
     activity=texts,
     error_code=st.none() | error_codes,
     error=st.none() | texts,
+    memory_bytes=st.integers(0, 2**40),
 )
 worker_statuses: SearchStrategy[WorkerStatus] = st.builds(
     WorkerStatus,

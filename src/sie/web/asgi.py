@@ -13,6 +13,7 @@ from functools import lru_cache
 import attrs
 import trio
 from hypercorn.typing import ASGIFramework, ASGIReceiveCallable, ASGISendCallable, HTTPScope, Scope
+from msgspec.structs import replace
 
 from sie.web.quart import LEFTOVER_S, Surface
 from sie.web.routes import ClientLeft, Headers, Leaving, Reply, Request, Route, Streamed
@@ -76,7 +77,7 @@ class _HotApp:
             return
         chunks = reply.chunks if isinstance(reply, Streamed) else (reply.body,)
         size = (("Content-Length", str(len(reply.body))),) if isinstance(reply, Reply) else ()
-        headers = (*_raw((("Content-Type", reply.content_type), *size)), *self.headers, *_raw(reply.headers))
+        headers = (*_raw((("Content-Type", reply.content_type), *size, *reply.headers)), *self.headers)
         await send({"type": "http.response.start", "status": reply.status, "headers": headers})
         if body.is_over and isinstance(reply, Reply):
             await send({"type": "http.response.body", "body": reply.body, "more_body": False})
@@ -159,7 +160,7 @@ async def _watched(route: Route, request: Request, body: _Body) -> Reply | Strea
         leaving.listen(nursery.cancel_scope.cancel)
         nursery.start_soon(body.watch, leaving)
         try:
-            reply = await route.handler(attrs.evolve(request, leaving=leaving))
+            reply = await route.handler(replace(request, leaving=leaving))
         except Exception as error:  # raised below: it would leave the nursery in a group
             failure = error
         nursery.cancel_scope.cancel()
@@ -181,15 +182,13 @@ def _headers(scope: HTTPScope) -> Mapping[str, str]:
 
 
 def _raw(headers: Headers) -> RawHeaders:
-    return tuple([(_raw_name(name), _raw_value(value)) for name, value in headers])
+    """Values are looked at in one go, for there are a dozen of them."""
+    values = "".join([value for _, value in headers])
+    if "\n" in values or "\r" in values:
+        raise ValueError(f"no header can hold one of {headers!r}")
+    return tuple([(_raw_name(name), value.encode()) for name, value in headers])
 
 
 @lru_cache(NAMES)
 def _raw_name(name: str) -> bytes:
     return name.lower().encode("latin-1")
-
-
-def _raw_value(value: str) -> bytes:
-    if "\n" in value or "\r" in value:
-        raise ValueError(f"a header cannot hold {value!r}")
-    return value.encode()

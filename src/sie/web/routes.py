@@ -6,6 +6,7 @@
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 
 import attrs
+import msgspec
 
 Headers = tuple[tuple[str, str], ...]
 
@@ -34,8 +35,7 @@ class Leaving:
                 self._call()
 
 
-@attrs.frozen
-class Request:
+class Request(msgspec.Struct, frozen=True):
     """`headers` has lower-case names; `params` holds what the route's pattern captured, percent-decoded.
 
     Without `leaving` the server cancels a handler whose client goes away; with it the handler listens there, and raises
@@ -53,8 +53,7 @@ class Request:
         return Request(self.method, self.path, self.headers, self.params, body, self.leaving)
 
 
-@attrs.frozen
-class Reply:
+class Reply(msgspec.Struct, frozen=True):
     status: int
     body: bytes
     content_type: str

@@ -20,7 +20,7 @@ UNREAD_S = 20.0
 shields its writes, so nothing else could, a stop included.
 """
 
-IDLE_S = 75.0
+IDLE_S = 120.0
 """Seconds that a connection may be idle: longer than clients keep theirs, so that none sends on one that ends here."""
 
 BACKLOG = 1024

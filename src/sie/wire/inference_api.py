@@ -20,7 +20,7 @@ MAX_SCHEMA_VALUES = 100_000
 Options: TypeAlias = Mapping[str, object]
 
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, slots=False)
 class EncodeRequest:
     """`profile` is the one that the options name, whose name in the path then stands without one."""
 
@@ -147,7 +147,7 @@ def read_extract_request(value: object, *, is_json: bool = False) -> ExtractRequ
 
 
 def _check_count(value: object, most: int) -> None:
-    items = value.get("items") if isinstance(value, Mapping) else None
+    items = value.get("items") if type(value) is dict or isinstance(value, Mapping) else None
     if isinstance(items, list | tuple) and len(items) > most:
         raise TooManyItems.at("items", message=f"must hold at most {most} items, not {len(items)}")
 

@@ -20,7 +20,7 @@ from sie.wire.work import Operation
 
 MAX_FRAME_BYTES = 256 * 1024 * 1024
 """A frame larger than any batch can be is a broken peer, not a batch."""
-READ_BYTES = 256 * 1024
+READ_BYTES = 128 * 1024
 """To be asked of the socket at a time: a batch of texts, or its answer, in one piece."""
 _PREFIX_BYTES = 4
 
@@ -152,6 +152,7 @@ _KINDS: Mapping[str, type[Request | Answer]] = {
 
 _ENCODER = msgspec.msgpack.Encoder()
 _TUNING = attrgetter("options", "candidates", "output_schema")
+_UNTUNED = (None, None, None)
 _SCALARS = frozenset({str, int, float, bool, bytes, type(None)})
 _Many: TypeAlias = EncodeBatch | Finished
 """What there is one of for each batch, and goes the short way, through msgspec. All that this does not take, or would
@@ -227,9 +228,8 @@ def _usual_body(message: _Many) -> bytes | None:
 def _are_plain(items: Sequence[EncodeItem]) -> bool:
     """All that clients may have written as they like has one form in every library."""
     values = chain.from_iterable([item.item.values() for item in items])
-    if _SCALARS.issuperset(map(type, chain(values, chain.from_iterable(map(_TUNING, items))))):
-        return True
-    return all(map(_is_plain, items))
+    are_flat = list(map(_TUNING, items)).count(_UNTUNED) == len(items) and _SCALARS.issuperset(map(type, values))
+    return are_flat or all(map(_is_plain, items))
 
 
 def _is_plain(item: EncodeItem) -> bool:

@@ -21,11 +21,11 @@ Loc: TypeAlias = tuple[str | int, ...]
 
 def checked_item(value: object, loc: Loc, *, is_json: bool) -> Item:
     """The item with its media as bytes. Raises WireError, naming the field."""
+    if type(value) is dict and _is_plain_text(value):
+        return value
     if not isinstance(value, Mapping):
         raise WireError.at(*loc, message=f"must be a map, not {kind_of(value)}")
     item: Item = value
-    if _is_plain_text(value):
-        return item
     if all(item.get(part) is None for part in CONTENT):
         raise WireError.at(*loc, "text", message=f"is required, or one of {', '.join(CONTENT[1:])}")
     _check_text(item.get("text"), (*loc, "text"))
@@ -39,12 +39,12 @@ def checked_items(values: Sequence[object], name: str, *, is_json: bool) -> tupl
     return tuple([checked_item(value, (name, index), is_json=is_json) for index, value in enumerate(values)])
 
 
-def _is_plain_text(item: Item) -> bool:
+def _is_plain_text(item: dict[str, object]) -> bool:
     """It has a short text and nothing else that is looked at, so that there is nothing to find fault with."""
     text = item.get("text")
-    if not isinstance(text, str) or not text.isascii() or len(text) > MAX_TEXT_BYTES:
+    if type(text) is not str or not text.isascii() or len(text) > MAX_TEXT_BYTES:
         return False
-    return len(item) == 1 or (len(item) == 2 and isinstance(item.get("id", False), str | None))
+    return len(item) == 1 or (len(item) == 2 and (type(item.get("id")) is str or item.get("id", "") is None))
 
 
 def _check_text(text: object, loc: Loc) -> None:

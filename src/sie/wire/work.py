@@ -58,6 +58,7 @@ TRACE = frozenset({"traceparent", "tracestate"})
 """The only keys that are left out where there is nothing to say; all others are written as nil."""
 _FIELDS = tuple(field.name for field in attrs.fields(WorkItem))
 _ENCODER = msgspec.msgpack.Encoder()
+_UNUSUAL = (ValueError, TypeError, OverflowError, RecursionError)
 
 
 @attrs.frozen
@@ -72,27 +73,77 @@ class _Form:
         return cls(attrgetter(*names), msgspec.defstruct("_Written", [(name, object) for name in names], gc=False))
 
 
-_UNTRACED, _HALF_TRACED, _TRACED = (_Form.of(*names) for names in (_FIELDS[:-2], _FIELDS[:-1], _FIELDS))
+_UNTRACED, _HALF_TRACED, _TRACED = _FIELDS[:-2], _FIELDS[:-1], _FIELDS
 """The trace is what comes last."""
+_FORMS = {names: _Form.of(*names) for names in (_UNTRACED, _HALF_TRACED, _TRACED)}
+_AT = _FIELDS.index("item")
+"""Between the place and the input, and behind the input, stand fewer than 16 keys each: a map's head is one byte."""
+_MIDDLE = _Form.of(*_FIELDS[3:_AT])
+_TAILS = {names: _Form.of(*names[_AT + 1 :]) for names in _FORMS}
+_HEADS = {names: b"\xde" + len(names).to_bytes(2) + _ENCODER.encode("work_item_id") for names in _FORMS}
+_PLACED, _INDEXED, _HELD = map(_ENCODER.encode, ("request_id", "item_index", "item"))
 
 
 def encode_work(item: WorkItem) -> bytes:
     """Raises WireError where a client's value has no form in msgpack."""
-    if item.traceparent is None:
-        form = _UNTRACED if item.tracestate is None else None
-    else:
-        form = _HALF_TRACED if item.tracestate is None else _TRACED
-    if form is None or not _is_plain(item):
-        return _encoded(item)
-    try:
-        return _ENCODER.encode(form.struct(*form.values(item)))
-    except (ValueError, TypeError, OverflowError, RecursionError):
-        return _encoded(item)
+    names = _usual(item)
+    written = None if names is None else _written(_FORMS[names], item)
+    return _encoded(item) if written is None else written
+
+
+class Stencil(msgspec.Struct, frozen=True):
+    """`encode_work` of many items that are as `first` but for their id, their place and their input.
+
+    `cuts` is what stands around those three, where it can be made once for all.
+    """
+
+    first: WorkItem
+    cuts: tuple[bytes, bytes, bytes, bytes] | None
+
+    @classmethod
+    def of(cls, first: WorkItem) -> "Stencil":
+        names = _usual(first)
+        middle = None if names is None else _written(_MIDDLE, first)
+        tail = None if names is None else _written(_TAILS[names], first)
+        if names is None or middle is None or tail is None:
+            return cls(first, None)
+        request = _PLACED + _ENCODER.encode(first.request_id) + _INDEXED
+        return cls(first, (_HEADS[names], request, middle[1:] + _HELD, tail[1:]))
+
+    def item(self, work_item_id: str, index: int, item: Mapping[str, object] | None) -> WorkItem:
+        return attrs.evolve(self.first, work_item_id=work_item_id, item_index=index, item=item)
+
+    def encode(self, work_item_id: str, index: int, item: Mapping[str, object] | None) -> bytes:
+        """Raises WireError."""
+        if self.cuts is None or not is_plain(item):
+            return encode_work(self.item(work_item_id, index, item))
+        head, request, middle, tail = self.cuts
+        pack_one = _ENCODER.encode
+        try:
+            return b"".join((head, pack_one(work_item_id), request, pack_one(index), middle, pack_one(item), tail))
+        except _UNUSUAL:
+            return encode_work(self.item(work_item_id, index, item))
 
 
 def decode_work(data: bytes) -> WorkItem:
     """Raises WireError."""
     return structure(TOLERANT, unpack(data), WorkItem)
+
+
+def _usual(item: WorkItem) -> tuple[str, ...] | None:
+    """The keys that are written, where msgspec writes what msgpack would."""
+    if not _is_plain(item):
+        return None
+    if item.traceparent is None:
+        return _UNTRACED if item.tracestate is None else None
+    return _HALF_TRACED if item.tracestate is None else _TRACED
+
+
+def _written(form: _Form, item: WorkItem) -> bytes | None:
+    try:
+        return _ENCODER.encode(form.struct(*form.values(item)))
+    except _UNUSUAL:
+        return None
 
 
 def _is_plain(item: WorkItem) -> bool:

@@ -39,9 +39,7 @@ def serve(settings: WorkerSettings) -> None:
 
 async def _run(settings: WorkerSettings, plan: Plan, stop: trio.Event) -> None:
     early = EarlyEvents()
-    launches = [
-        partial(launch_process, backend_command(settings, device, plan.cache_dir)) for device in plan.devices
-    ]
+    launches = [partial(launch_process, backend_command(settings, device, plan.cache_dir)) for device in plan.devices]
     async with open_children(launches, early.report) as child:
         for module in LATER:
             await trio.to_thread.run_sync(importlib.import_module, module)

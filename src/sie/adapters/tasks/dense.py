@@ -28,6 +28,7 @@ from sie.adapters.running import Network
 from sie.adapters.stages import Head
 from sie.adapters.tasks.options import choice_of, flag_of, parse_output_dtype
 from sie.adapters.tasks.pooling import l2_normalized, pool
+from sie.adapters.tasks.prompts import Prompts, parse_prompts
 from sie.adapters.tasks.timing import Stopwatch
 from sie.adapters.tokenizing import token_ids
 from sie.domain.model import EncodeOutput
@@ -51,15 +52,17 @@ class DenseEncoder:
     _network: Network
     dims: int
     output_dtype: OutputDtype
+    _prompts: Prompts
 
     @classmethod
     def load(cls, spec: ModelSpec, *, cache_dir: str, report: Report) -> Self:
         """Raises LoadFailed."""
         options, output_dtype = parse_options(spec.runtime), parse_output_dtype(spec.runtime)
+        prompts = parse_prompts(spec.runtime)
         found = find_bert(spec, cache_dir=cache_dir, report=report)
         head = Head(partial(leave, options), made_from=repr(options))
         network = open_bert(found, head, cache_dir=cache_dir, report=report)
-        return cls(found.tokenizer, network, found.config.hidden_size, output_dtype)
+        return cls(found.tokenizer, network, found.config.hidden_size, output_dtype, prompts)
 
     @property
     def outputs(self) -> tuple[EncodeOutput, ...]:
@@ -72,7 +75,7 @@ class DenseEncoder:
     def encode(self, inputs: Sequence[EncodeInput]) -> Encoded:
         """Raises NonFinite."""
         watch = Stopwatch()
-        sequences = token_ids(self._tokenizer, ((item.instruction or "") + item.text for item in inputs))
+        sequences = token_ids(self._tokenizer, map(self._prompts.of, inputs))
         watch.tokenized()
         dense = self._infer(sequences)
         watch.inferred()

@@ -4,8 +4,9 @@
 is no cross-encoder to be had from a package: the texts are not read together with the query.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
+from itertools import accumulate, pairwise
 from typing import Self
 
 import attrs
@@ -33,6 +34,7 @@ from sie.adapters.stages import Head
 from sie.adapters.tasks.max_sim import max_sim
 from sie.adapters.tasks.options import flag_of, parse_output_dtype, refused
 from sie.adapters.tasks.pooling import l2_normalized
+from sie.adapters.tasks.prompts import Prompts, parse_prompts
 from sie.adapters.tasks.timing import Stopwatch
 from sie.adapters.tokenizing import token_ids
 from sie.domain.model import EncodeOutput
@@ -50,21 +52,31 @@ class MultivectorOptions:
 
 
 @attrs.frozen(eq=False)
+class TokenVectors:
+    """`vectors [tokens, dims]` of sequence `index`."""
+
+    index: int
+    vectors: Vector
+
+
+@attrs.frozen(eq=False)
 class MultivectorEncoder:
     """An `Encoder`; the special tokens have vectors, too."""
 
     _tokenizer: Tokenizer
     _network: Network
     output_dtype: OutputDtype
+    _prompts: Prompts
 
     @classmethod
     def load(cls, spec: ModelSpec, *, cache_dir: str, report: Report) -> Self:
         """Raises LoadFailed."""
         options, output_dtype = parse_options(spec.runtime), parse_output_dtype(spec.runtime)
+        prompts = parse_prompts(spec.runtime)
         found = find_bert(spec, cache_dir=cache_dir, report=report)
         head = head_of(options, found.config.hidden_size)
         network = open_bert(found, head, cache_dir=cache_dir, report=report)
-        return cls(found.tokenizer, network, output_dtype)
+        return cls(found.tokenizer, network, output_dtype, prompts)
 
     @property
     def outputs(self) -> tuple[EncodeOutput, ...]:
@@ -77,7 +89,7 @@ class MultivectorEncoder:
     def encode(self, inputs: Sequence[EncodeInput]) -> Encoded:
         """Raises NonFinite."""
         watch = Stopwatch()
-        sequences = token_ids(self._tokenizer, ((item.instruction or "") + item.text for item in inputs))
+        sequences = token_ids(self._tokenizer, map(self._prompts.of, inputs))
         watch.tokenized()
         vectors = self.infer(sequences)
         watch.inferred()
@@ -89,14 +101,17 @@ class MultivectorEncoder:
 
     def infer(self, sequences: Sequence[Sequence[int]]) -> list[Vector]:
         """`[tokens, dims]` of each sequence, in their order. Raises NonFinite."""
-        found = dict[int, Vector]()
+        found = {one.index: one.vectors for one in self.read(sequences)}
+        return [found[index] for index in range(len(sequences))]
+
+    def read(self, sequences: Sequence[Sequence[int]]) -> Iterator[TokenVectors]:
+        """Each sequence once, in the order that the device is done with them. Raises NonFinite."""
         for answers in self._network.run(sequences):
             for slot in answers.slots:
-                end = slot.start + len(sequences[slot.index])
-                found[slot.index] = vectors = answers.values[slot.row, slot.start : end]
+                vectors = answers.values[slot.row, slot.start : slot.start + len(sequences[slot.index])]
                 if not np.isfinite(vectors).all():
                     raise NonFinite(slot.index)
-        return [found[index] for index in range(len(sequences))]
+                yield TokenVectors(slot.index, vectors)
 
 
 @attrs.frozen(eq=False)
@@ -104,13 +119,29 @@ class LateInteraction(MultivectorEncoder):
     """A `Scorer` as well: the sum, over the tokens of the query, of how near the nearest token of the text is."""
 
     def score(self, inputs: Sequence[ScoreInput]) -> Timed[ScoredRow]:
-        """Raises NonFinite."""
+        """Texts are scored as they are read: the vectors of a thousand would fill the memory. Raises NonFinite."""
         watch = Stopwatch()
-        sequences = token_ids(self._tokenizer, (text for one in inputs for text in _texts(one)))
+        queries = token_ids(self._tokenizer, map(self._query, inputs))
+        texts = token_ids(self._tokenizer, (self._document(text) for one in inputs for text in one.texts))
         watch.tokenized()
-        vectors = iter(self.infer(sequences))
+        vectors = self.infer(queries)
+        owners = [number for number, one in enumerate(inputs) for _ in one.texts]
+        scores = np.empty(len(texts), np.float32)
+        for text in self.read(texts):
+            scores[text.index] = max_sim(vectors[owners[text.index]], text.vectors)
         watch.inferred()
-        return watch.timed(tuple(_scored(next(vectors), [next(vectors) for _ in one.texts]) for one in inputs))
+        ends = pairwise(accumulate((len(one.texts) for one in inputs), initial=0))
+        rows = (
+            ScoredRow(scores[start:end], len(query) + sum(map(len, texts[start:end])))
+            for query, (start, end) in zip(queries, ends, strict=True)
+        )
+        return watch.timed(tuple(rows))
+
+    def _query(self, one: ScoreInput) -> str:
+        return self._prompts.prompt(one.query, instruction=one.instruction, is_query=True)
+
+    def _document(self, text: str) -> str:
+        return self._prompts.prompt(text, instruction=None, is_query=False)
 
 
 def leave(options: MultivectorOptions, weights: Sequence[jax.Array], states: jax.Array, _: jax.Array) -> jax.Array:
@@ -130,11 +161,3 @@ def parse_options(runtime: Mapping[str, object]) -> MultivectorOptions:
     if dims is not None and (isinstance(dims, bool) or not isinstance(dims, int) or dims < 1):
         raise refused(f"runtime.token_dims must be a positive integer, not {dims!r}")
     return MultivectorOptions(dims, flag_of(runtime, "normalize", default=True))
-
-
-def _texts(one: ScoreInput) -> Iterable[str]:
-    return (one.instruction or "") + one.query, *one.texts
-
-
-def _scored(query: Vector, texts: Sequence[Vector]) -> ScoredRow:
-    return ScoredRow(max_sim(query, texts), len(query) + sum(map(len, texts)))

@@ -27,6 +27,7 @@ from sie.adapters.packing import Bucket
 from sie.adapters.running import Network
 from sie.adapters.stages import Head
 from sie.adapters.tasks.options import parse_output_dtype, refused
+from sie.adapters.tasks.prompts import Prompts, parse_prompts
 from sie.adapters.tasks.timing import Stopwatch
 from sie.adapters.tokenizing import token_ids
 from sie.domain.model import EncodeOutput
@@ -39,14 +40,15 @@ class SparseEncoder:
     _tokenizer: Tokenizer
     _network: Network
     output_dtype: OutputDtype
+    _prompts: Prompts
 
     @classmethod
     def load(cls, spec: ModelSpec, *, cache_dir: str, report: Report) -> Self:
         """Raises LoadFailed."""
-        output_dtype = parse_output_dtype(spec.runtime)
+        output_dtype, prompts = parse_output_dtype(spec.runtime), parse_prompts(spec.runtime)
         found = find_bert(spec, cache_dir=cache_dir, report=report)
         network = open_bert(found, head_of(found.config, found.fields), cache_dir=cache_dir, report=report)
-        return cls(found.tokenizer, network, output_dtype)
+        return cls(found.tokenizer, network, output_dtype, prompts)
 
     @property
     def outputs(self) -> tuple[EncodeOutput, ...]:
@@ -59,7 +61,7 @@ class SparseEncoder:
     def encode(self, inputs: Sequence[EncodeInput]) -> Encoded:
         """Raises NonFinite."""
         watch = Stopwatch()
-        sequences = token_ids(self._tokenizer, ((item.instruction or "") + item.text for item in inputs))
+        sequences = token_ids(self._tokenizer, map(self._prompts.of, inputs))
         watch.tokenized()
         vectors = self._infer(sequences)
         watch.inferred()
@@ -119,9 +121,21 @@ def word_logits(weights: Sequence[jax.Array], states: jax.Array, epsilon: float)
 
 
 def activations_of(logits: jax.Array, segments: jax.Array) -> jax.Array:
-    """`[rows, segments, vocabulary]`: log(1 + relu(logit)), the largest over the tokens of a segment."""
+    """`[rows, segments, vocabulary]`: log(1 + relu(logit)), the largest over the tokens of a segment.
+
+    Token after token, in slices that stay where they are: `segment_max` takes six times as long on a CPU.
+    """
     rows, length, words = logits.shape
-    most = Bucket(rows, length).segments
-    numbers = segments + jnp.arange(rows)[:, None] * (most + 1)  # 0 of each row is its padding
-    largest = jax.ops.segment_max(logits.reshape(-1, words), numbers.reshape(-1), rows * (most + 1))
-    return jnp.log1p(jax.nn.relu(largest.reshape(rows, most + 1, words)[:, 1:]))
+    one = (1, 1, words)
+
+    def with_place(place: jax.Array, largest: jax.Array) -> jax.Array:
+        for row in range(rows):
+            at = (row, segments[row, place], 0)
+            token = jax.lax.dynamic_slice(logits, (row, place, 0), one)
+            seen = jnp.maximum(jax.lax.dynamic_slice(largest, at, one), token)
+            largest = jax.lax.dynamic_update_slice(largest, seen, at)
+        return largest
+
+    begin = jnp.zeros((rows, Bucket(rows, length).segments + 1, words), logits.dtype)  # 0 is what padding gives
+    largest: jax.Array = jax.lax.fori_loop(0, length, with_place, begin)
+    return jnp.log1p(largest[:, 1:])

@@ -1,7 +1,5 @@
 """What the config service answers where no handler does (wire-facts 3.2): the framework's words stand as a string."""
 
-import attrs
-
 from sie.domain.errors import ErrorCode
 from sie.web.bodies import json_reply, text_reply
 from sie.web.errors import Refusal
@@ -17,7 +15,7 @@ def not_found(_: Request) -> Reply:
 
 
 def method_not_allowed(_: Request, headers: Headers) -> Reply:
-    return attrs.evolve(json_reply({"detail": "Method Not Allowed"}, status=405), headers=headers)
+    return json_reply({"detail": "Method Not Allowed"}, status=405, headers=headers)
 
 
 def too_large(_: Request, max_bytes: int) -> Reply:

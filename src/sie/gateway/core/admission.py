@@ -9,6 +9,7 @@ from types import TracebackType
 from typing import Literal
 
 import attrs
+import msgspec
 
 from sie.domain.lane import Lane
 
@@ -63,8 +64,7 @@ class Lanes:
         return self._items.get(lane, 0)
 
 
-@attrs.frozen
-class _Holding:
+class _Holding(msgspec.Struct, frozen=True):
     """Every request has one, and a generator would cost several times as much."""
 
     held: Counter[Lane]

@@ -5,7 +5,7 @@
 
 from collections.abc import Mapping
 
-import attrs
+import msgspec
 
 from sie.domain.errors import ErrorCode
 from sie.domain.ids import BundleName, MachineProfile, PoolName
@@ -20,8 +20,7 @@ SPOT = "-spot"
 """What a machine profile that is told without it may end in (wire-facts 4.3)."""
 
 
-@attrs.frozen
-class Asked:
+class Asked(msgspec.Struct, frozen=True):
     """What the request left open is None."""
 
     serving_id: str

@@ -6,6 +6,7 @@ Where work that was sent to one worker was sent to its pool too, the one's resul
 from typing import TypeAlias
 
 import attrs
+import msgspec
 
 from sie.domain.errors import ErrorCode
 from sie.gateway.core.chunk_transfer import Failure
@@ -22,8 +23,7 @@ class GaveUp:
     message: str
 
 
-@attrs.frozen
-class Collected:
+class Collected(msgspec.Struct, frozen=True):
     """One result an item, in item order."""
 
     results: tuple[WorkResult, ...]

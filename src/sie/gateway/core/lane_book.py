@@ -7,6 +7,7 @@ from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping
 
 import attrs
+import msgspec
 
 from sie.domain.bundle_hash import BundleHash
 from sie.domain.ids import BundleName, MachineProfile, PoolName, WorkerId
@@ -24,8 +25,7 @@ class Worker:
     is_saturated: bool = False
 
 
-@attrs.frozen
-class Wanted:
+class Wanted(msgspec.Struct, frozen=True):
     """`profile` None is any; `config_hash` None is any: only a registry that knows nothing yet asks for that."""
 
     pool: PoolName

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Mapping
 from typing import TypeAlias
 
 import attrs
+import msgspec
 
 from sie.domain.errors import ErrorCode
 from sie.gateway.core.collect import Collected, Ending, GaveUp
@@ -23,8 +24,7 @@ BAD_INPUT = frozenset({ErrorCode.INVALID_INPUT, ErrorCode.INPUT_TOO_LONG})
 MAX_RETRY_AFTER_S = 60
 
 
-@attrs.frozen
-class Answered:
+class Answered(msgspec.Struct, frozen=True):
     """`blobs` are the successes in item order; `errors` the rest, for replies that have room for them."""
 
     blobs: tuple[bytes, ...]

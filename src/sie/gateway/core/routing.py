@@ -9,6 +9,7 @@ from itertools import chain
 from typing import TypeAlias
 
 import attrs
+import msgspec
 
 from sie.domain.bundle_hash import BundleHash
 from sie.domain.errors import ErrorCode
@@ -35,8 +36,7 @@ FALLBACK_BUNDLE = BundleName("default")
 """Asked for where nothing is known of bundles yet, and the request names none (§2)."""
 
 
-@attrs.frozen
-class Target:
+class Target(msgspec.Struct, frozen=True):
     """What is to be run, under which configuration: `""` only where none is known yet (decisions)."""
 
     model: ModelId
@@ -45,8 +45,7 @@ class Target:
     config_hash: BundleHash
 
 
-@attrs.frozen
-class Routed:
+class Routed(msgspec.Struct, frozen=True):
     """`pool` is the logical one, `lane` the physical one; `direct` the worker that alone may take it."""
 
     target: Target
@@ -70,8 +69,7 @@ class Provisioning:
 Resolution: TypeAlias = Routed | Refused | Provisioning
 
 
-@attrs.frozen
-class Facts:
+class Facts(msgspec.Struct, frozen=True):
     """What one gateway knows at one moment."""
 
     registry: RegistrySnapshot

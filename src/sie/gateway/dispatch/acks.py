@@ -7,6 +7,7 @@ from types import TracebackType
 from typing import Literal, assert_never
 
 import attrs
+import msgspec
 import trio
 
 from sie.bus.api import Correlation, Message, Replies
@@ -80,8 +81,7 @@ def listening(bus: Replies, acks: Acks) -> AbstractContextManager[str]:
     return _Listening(bus.correlate(partial(acks.receive, None)))
 
 
-@attrs.frozen
-class _Listening:
+class _Listening(msgspec.Struct, frozen=True):
     """Every request has one, and a generator would cost several times as much."""
 
     correlation: Correlation

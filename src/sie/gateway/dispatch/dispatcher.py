@@ -8,7 +8,9 @@ from collections.abc import Callable, Sequence
 from typing import NoReturn
 
 import attrs
+import msgspec
 import trio
+from msgspec.structs import replace
 
 from sie.bus.api import BusError
 from sie.bus.jetstream import StreamSpec
@@ -21,6 +23,7 @@ from sie.gateway.core.deadlines import Deadlines
 from sie.gateway.core.offload import Refused
 from sie.gateway.core.outcome import Failed, Outcome, decide_outcome
 from sie.gateway.core.routing import Routed
+from sie.gateway.core.work import Planned
 from sie.gateway.dispatch.acks import ACK_DEADLINE_S
 from sie.gateway.dispatch.cancels import Cancels, Reason
 from sie.gateway.dispatch.direct import Direct, Job
@@ -30,11 +33,9 @@ from sie.gateway.dispatch.parcels import Parcels
 from sie.gateway.dispatch.pending import Pending, Waiting
 from sie.gateway.dispatch.publisher import Parcel
 from sie.web.routes import Leaving
-from sie.wire.work import WorkItem
 
 
-@attrs.frozen
-class Ended:
+class Ended(msgspec.Struct, frozen=True):
     """`publish_s` is the time until all was handed to the connection, `wait_s` from there to the end."""
 
     outcome: Outcome
@@ -67,17 +68,15 @@ class Dispatcher:
                 deadlines.expire(now_s)
             await trio.sleep_until(min(now_s + shortest_s, *(deadlines.next_s for deadlines in kinds)))
 
-    async def run(
-        self, request: RequestId, routed: Routed, items: Sequence[WorkItem], leaving: Leaving | None = None
-    ) -> Ended:
+    async def run(self, request: RequestId, routed: Routed, work: Planned, leaving: Leaving | None = None) -> Ended:
         """Raises ClientLeft."""
-        refused = await self._refused(routed.lane, len(items))
+        refused = await self._refused(routed.lane, len(work))
         if refused is not None:
             return Ended(refused)
-        async with self.parcels.packed(routed, items) as packed:
+        async with self.parcels.packed(routed, work) as packed:
             if isinstance(packed, Refused):
                 return Ended(Failed(packed.code, packed.message))
-            with self.lanes.holding(routed.lane, len(items)), self.pending.open(request, len(items)) as waiting:
+            with self.lanes.holding(routed.lane, len(work)), self.pending.open(request, len(work)) as waiting:
                 waiting.heed(leaving)
                 return await self._deliver(routed, packed, waiting)
 
@@ -137,5 +136,5 @@ class Dispatcher:
 
 def _job(waiting: Waiting, routed: Routed, worker: WorkerId, parcels: Sequence[Parcel]) -> Job:
     subject = direct_subject(routed.lane, ModelId(routed.target.model), worker)
-    to_worker = tuple(attrs.evolve(parcel, subject=subject) for parcel in parcels)
+    to_worker = tuple(replace(parcel, subject=subject) for parcel in parcels)
     return Job(RequestId(waiting.collector.request_id), routed.lane, worker, parcels, to_worker)

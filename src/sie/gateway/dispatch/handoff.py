@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 import attrs
+import msgspec
 import trio
 
 from sie.bus.api import BusError
@@ -26,8 +27,7 @@ class Counts:
     items: int = 0
 
 
-@attrs.frozen
-class Work:
+class Work(msgspec.Struct, frozen=True):
     """What goes to a pool's queue."""
 
     lane: Lane

@@ -7,6 +7,7 @@ from typing import TypeAlias, assert_never
 
 import attrs
 import trio
+from msgspec.structs import replace
 
 from sie.bus.api import Bus
 from sie.bus.limits import header_bytes
@@ -15,10 +16,10 @@ from sie.domain.ids import ModelId
 from sie.domain.subjects import work_subject
 from sie.gateway.core.offload import Inline, Offload, Refused, Room, after_failed_put, plan_large
 from sie.gateway.core.routing import Routed
+from sie.gateway.core.work import Planned
 from sie.gateway.dispatch.payloads import Payloads
 from sie.gateway.dispatch.publisher import Parcel, headers_of
 from sie.wire.converters import WireError
-from sie.wire.work import WorkItem, encode_work
 
 PUTS_AT_ONCE = 16
 Packed: TypeAlias = "tuple[Parcel, ...] | Refused"
@@ -31,10 +32,10 @@ class Parcels:
     bus: Bus
     payloads: Payloads | None = None
 
-    def packed(self, routed: Routed, items: Sequence[WorkItem]) -> AbstractAsyncContextManager[Packed]:
+    def packed(self, routed: Routed, work: Planned) -> AbstractAsyncContextManager[Packed]:
         """What was put aside for them lies there as long as the block lasts. Nothing is, where one item is refused."""
         aside: dict[int, Offload] = {}
-        planned = self._planned(work_subject(routed.lane, ModelId(routed.target.model)), items, aside)
+        planned = self._planned(work_subject(routed.lane, ModelId(routed.target.model)), work, aside)
         return self._put_aside(planned, aside) if aside and not isinstance(planned, Refused) else nullcontext(planned)
 
     @asynccontextmanager
@@ -45,21 +46,21 @@ class Parcels:
             if self.payloads is not None:
                 self.payloads.discard_soon([plan.key for plan in aside.values()])
 
-    def _planned(self, subject: str, items: Sequence[WorkItem], aside: dict[int, Offload]) -> Packed:
+    def _planned(self, subject: str, work: Planned, aside: dict[int, Offload]) -> Packed:
         """The messages, in order; `aside` is filled with what has to be put before some of them."""
-        room = _room(self.bus.max_payload, len(items[-1].work_item_id), self.payloads is not None)
+        room = _room(self.bus.max_payload, len(work.name(len(work) - 1)), self.payloads is not None)
         most_bytes, planned = room.inline_bytes, list[Parcel]()
-        for index, item in enumerate(items):
+        for index in range(len(work)):
             try:
-                data = encode_work(item)
-                plan = None if len(data) <= most_bytes else plan_large(item, data, room)
+                data = work.encoded(index)
+                plan = None if len(data) <= most_bytes else plan_large(work.item(index), data, room)
             except WireError as error:  # a value that JSON has and msgpack has not is the client's mistake
-                return Refused(ErrorCode.INVALID_INPUT, f"item {item.item_index} {error}")
+                return Refused(ErrorCode.INVALID_INPUT, f"item {index} {error}")
             if isinstance(plan, Refused):
                 return plan
             if isinstance(plan, Offload):
                 aside[index] = plan
-            planned.append(Parcel(subject, data if plan is None else plan.data, item.work_item_id))
+            planned.append(Parcel(subject, data if plan is None else plan.data, work.name(index)))
         return tuple(planned)
 
     async def _settled(self, planned: Sequence[Parcel], aside: dict[int, Offload]) -> Packed:
@@ -79,7 +80,7 @@ class Parcels:
                 return
         match after_failed_put(plan, index):
             case Inline(whole):
-                settled[index] = attrs.evolve(settled[index], data=whole)
+                settled[index] = replace(settled[index], data=whole)
             case Refused() as problem:
                 refused.append(problem)
             case other:

@@ -8,6 +8,7 @@ from contextlib import AbstractContextManager
 from types import TracebackType
 
 import attrs
+import msgspec
 import trio
 
 from sie.domain.errors import ErrorCode
@@ -126,8 +127,7 @@ class Pending:
         return len(self._waiting)
 
 
-@attrs.frozen
-class _Opened:
+class _Opened(msgspec.Struct, frozen=True):
     """Every request has one, and a generator would cost several times as much."""
 
     pending: Pending

@@ -4,6 +4,7 @@ import math
 from collections.abc import Mapping, Sequence
 
 import attrs
+import msgspec
 import trio
 
 from sie.bus.api import Bus, OutboxFull
@@ -17,8 +18,7 @@ ROOM_S = 0.005
 """Between two tries while the connection has more to send than it may hold."""
 
 
-@attrs.frozen
-class Parcel:
+class Parcel(msgspec.Struct, frozen=True):
     """One work item as it goes on the bus."""
 
     subject: str

@@ -113,4 +113,4 @@ def _units(results: Iterable[WorkResult]) -> Headers:
         if result.units:
             for unit, count in result.units.items():
                 sums[unit] = sums.get(unit, 0) + count
-    return tuple([(name, str(sums[unit])) for unit, name in UNITS.items() if sums.get(unit, -1) >= 0]) if sums else ()
+    return tuple([(UNITS[unit], str(count)) for unit, count in sums.items() if unit in UNITS and count >= 0])

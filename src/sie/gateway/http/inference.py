@@ -5,7 +5,9 @@ from functools import partial
 from typing import Protocol, assert_never
 
 import attrs
+import msgspec
 import trio
+from msgspec.structs import replace
 
 from sie import __version__
 from sie.domain.errors import ErrorCode
@@ -68,7 +70,7 @@ async def infer(services: Services, operation: Operation, request: Request) -> R
     started_s = trio.current_time()
     services.rate.count(started_s)
     ids: Headers = (("X-SIE-Request-Id", request_id),)
-    accepted = _accepted(services, operation, request_id, request)
+    accepted = _accepted(services, operation, request_id, request, started_s)
     if isinstance(accepted, Refusal):
         return accepted.reply(error_format(request.headers), ids)
     work = plan_work(_ticket(services, request_id, request), accepted.routed, accepted.asked)
@@ -84,30 +86,31 @@ async def infer(services: Services, operation: Operation, request: Request) -> R
             assert_never(other)
 
 
-@attrs.frozen
-class _Accepted:
+class _Accepted(msgspec.Struct, frozen=True):
     routed: Routed
     asked: InferenceRequest
 
 
-def _accepted(services: Services, operation: Operation, request_id: RequestId, request: Request) -> _Accepted | Refusal:
+def _accepted(
+    services: Services, operation: Operation, request_id: RequestId, request: Request, now_s: float
+) -> _Accepted | Refusal:
     """Where it goes is judged before its body is read, and once more where the body names a profile of the model."""
     asked = read_asked(request.params["model"], request.headers, services.pools.rules)
     if isinstance(asked, Refused):
         return refusal_of(asked)
-    routed = _route(services, request_id, asked)
+    routed = _route(services, request_id, asked, now_s)
     if isinstance(routed, Refusal):
         return routed
     body = _read(operation, request)
     if isinstance(body, Refusal):
         return body
     if body.profile is not None and ":" not in asked.serving_id:
-        routed = _route(services, request_id, attrs.evolve(asked, serving_id=f"{asked.serving_id}:{body.profile}"))
+        named = replace(asked, serving_id=f"{asked.serving_id}:{body.profile}")
+        routed = _route(services, request_id, named, now_s)
     return routed if isinstance(routed, Refusal) else _Accepted(routed, body)
 
 
-def _route(services: Services, request_id: RequestId, asked: Asked) -> Routed | Refusal:
-    now_s = trio.current_time()
+def _route(services: Services, request_id: RequestId, asked: Asked, now_s: float) -> Routed | Refusal:
     match resolve(services.facts(now_s), asked, request_id):
         case Refused() as refused:
             return refusal_of(refused)

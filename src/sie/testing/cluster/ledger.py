@@ -16,10 +16,10 @@ from sie.testing.cluster.direct_rules import DirectRules
 from sie.testing.cluster.facts import POOL_STREAM, GatewayFacts, WorkerFacts, fields
 from sie.testing.cluster.leases import MOST_LEASES, is_own
 from sie.testing.cluster.payload_store import PayloadDouble
-from sie.testing.cluster.vectors import known_as
+from sie.testing.cluster.vectors import is_innocent, known_as
 from sie.testing.cluster.weather import CHILD_DIED, WORKER_AWAY, Weather
 from sie.worker.consume.source import OWN_CAPACITY, PULL_CAPACITY
-from sie.worker.core.flights import MAX_BATCHES
+from sie.worker.core.flights import MAX_BATCHES, MAX_DEATHS
 
 RUN_AGAIN_S: Mapping[str, float] = {
     **dict.fromkeys(("BrokerRestarts", "BrokerDown", "ConnectionCut", "Partition", "Latency"), 60.0),
@@ -29,6 +29,8 @@ RUN_AGAIN_S: Mapping[str, float] = {
 PULL = "$JS.API.CONSUMER.MSG.NEXT."
 JUST_S = 0.5
 """From the judgement of a worker to its child's."""
+LEAST_RUNS = MAX_DEATHS - 1
+"""Of an item that children died of: it may have been with the first of them and not begun."""
 
 
 @attrs.define(eq=False)
@@ -184,6 +186,8 @@ class Ledger:
         self.count("results" if answer else "error results")
         if answer and item.serving_id in worker.refusing:
             self.violate(f"{worker.name} answers {item.item_id} although {item.serving_id} failed to load for good")
+        if body.get("error_code") == "inference_error" and is_innocent(item.text) and item.runs < LEAST_RUNS:
+            self.violate(f"{worker.name} gives up {item.item_id} after {item.runs} runs, and it is not to blame")
         self._keep_answer(worker, item, answer if isinstance(answer, bytes) else b"")
 
     def _on_part(self, worker: WorkerFacts, item: Item, body: Mapping[object, object]) -> None:

@@ -21,6 +21,11 @@ def vector(serving_id: str, text: str) -> list[float]:
     return [float(zlib.crc32(f"{serving_id}\0{text}".encode()) >> 8), float(zlib.crc32(text.encode()) >> 8)]
 
 
+def is_innocent(text: str) -> bool:
+    """Is it an input that a model answers?"""
+    return not text.startswith((BROKEN, FATAL))
+
+
 def outcome(serving_id: str, item: EncodeItem) -> ItemOutcome:
     text = text_of(item)
     if text.startswith(BROKEN):

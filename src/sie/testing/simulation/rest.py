@@ -11,6 +11,7 @@ import trio
 from sie.testing.cluster.catalogue import ADDED, SERVED
 from sie.testing.cluster.client import Ask
 from sie.testing.cluster.cluster import Cluster
+from sie.testing.cluster.looks import look_inside
 from sie.testing.cluster.nodes import GatewayNode
 from sie.testing.simulation.clients import Clients
 from sie.testing.simulation.convergence import all_equal, converged, is_kept, is_told
@@ -49,6 +50,7 @@ async def come_to_rest(cluster: Cluster, clients: Clients, writers: Writers, poo
         partial(_quiet, cluster),
         partial(all_equal, cluster),
         partial(_idle, cluster),
+        partial(_looked_at, cluster),
     )
     for check in checks:
         if not cluster.ledger.violations:
@@ -103,6 +105,11 @@ async def _idle(cluster: Cluster) -> None:
         in_flight = (await cluster.health(gateway))["in flight"]
         if in_flight:
             cluster.ledger.violate(f"{gateway.process.name} holds {in_flight} requests when nobody asks")
+
+
+async def _looked_at(cluster: Cluster) -> None:
+    """Demand that nobody renewed is long over."""
+    look_inside(cluster)
 
 
 async def _ask_all(cluster: Cluster, clients: Clients, gateways: Sequence[GatewayNode]) -> None:

@@ -78,7 +78,7 @@ class Dispatcher:
 
     def _refuse_failed(self) -> None:
         """Asking for a model also makes it wanted, so that its first item begins its load."""
-        for serving_id in self.held_work.oldest():
+        for serving_id in self.held_work.models():
             readiness = self.state.models.judge(serving_id, now_s=trio.current_time())
             if isinstance(readiness, Refused):
                 self._refuse_all(serving_id, readiness)

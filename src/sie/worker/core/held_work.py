@@ -184,6 +184,10 @@ class HeldWork:
         concerned = set(filter(concerns, self._terms))
         return tuple(held for held in self._waiting.values() if held.terms in concerned) if concerned else ()
 
+    def models(self) -> tuple[str, ...]:
+        """Those that something waits for."""
+        return self._turns.serving_ids()
+
     def oldest(self) -> Mapping[str, int]:
         """The models that something waits for, each with the order of the oldest of it."""
         return self._turns.oldest()

@@ -50,7 +50,7 @@ class _Line:
 
     @property
     def oldest(self) -> int:
-        """Requests came in no order of theirs, but each one's first is its oldest."""
+        """Its order. The first of each request is that request's oldest."""
         return min(next(iter(items)) for items in self.requests.values())
 
     def take(self, budget: int) -> Iterator[Candidate]:
@@ -87,6 +87,10 @@ class Turns:
         line.remove(candidate)
         if not line.requests:
             del self._lines[candidate.kind]
+
+    def serving_ids(self) -> tuple[str, ...]:
+        """The models that something waits for."""
+        return tuple({serving_id: None for serving_id, _ in self._lines})
 
     def oldest(self) -> Mapping[str, int]:
         """The models that something waits for, each with the order of the oldest of it."""

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable
 
-import attrs
 import trio
 
 from sie.domain.errors import ErrorCode
@@ -32,7 +31,7 @@ def too_large(_: Request, max_bytes: int) -> Reply:
 
 
 def internal_error(_: Request) -> Reply:
-    return attrs.evolve(text_reply("the worker failed; its log says how"), status=500)
+    return text_reply("the worker failed; its log says how", status=500)
 
 
 SURFACE = Surface(
