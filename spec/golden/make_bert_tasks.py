@@ -132,9 +132,10 @@ def splade_activations(folder: Path) -> np.ndarray:
     encoder = Tokenizer.from_file(str(folder / "tokenizer.json"))
     encoder.no_padding()
     encoder.enable_truncation(256)
-    rows = []
-    for encoding in encoder.encode_batch(list(SPLADE_TEXTS)):
-        rows.append(np.log1p(np.maximum(logits_of(model, encoding.ids, encoding.type_ids), 0)).max(axis=1)[0])
+    rows = [
+        np.log1p(np.maximum(logits_of(model, encoding.ids, encoding.type_ids), 0)).max(axis=1)[0]
+        for encoding in encoder.encode_batch(list(SPLADE_TEXTS))
+    ]
     return np.stack(rows)
 
 

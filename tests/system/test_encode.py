@@ -12,7 +12,7 @@ TEXTS = ["A cat sat on the mat.", "Ein Hund läuft durch den Wald.", "", "🦊 e
 
 
 def test_json_and_msgpack_give_equal_vectors(system: Driver) -> None:
-    """Exactly equal for a text alone; how items of one request share batches, and so their last bits, is the worker's."""
+    """Exactly equal for a text alone; items of a request share batches as the worker likes, and so their last bits."""
     for text in TEXTS:
         np.testing.assert_array_equal(vectors_of(system.encode([text])), vectors_of(system.encode_msgpack([text])))
     by_json, by_msgpack = vectors_of(system.encode(TEXTS)), vectors_of(system.encode_msgpack(TEXTS))
