@@ -22,15 +22,18 @@ from typing import NoReturn, get_args
 import attrs
 import trio
 
+from ci.lib import processes_rolling
 from ci.lib.demo_model import cache_folder, fetch_checkpoint
-from ci.lib.processes_asking import corpus
+from ci.lib.processes_asking import corpus, draw_ask
 from ci.lib.processes_clients import Load, right_vectors
 from ci.lib.processes_cluster import WORKERS, Cluster, Storage, running_cluster
 from ci.lib.processes_faults import QUICK_ROUND, Fault, draw_faults
 from ci.lib.processes_rest import Rest, come_to_rest
 from ci.lib.processes_tally import Tally
+from sie.cli.settings import DEFAULT_MODEL
 
 REQUESTS = 50_000
+ROLLING = "--rolling"
 QUICK_REQUESTS = 250
 """For each storage."""
 CLIENTS = 128
@@ -54,11 +57,14 @@ class Run:
 
 
 def main(argv: Sequence[str]) -> int:
+    if ROLLING in argv:
+        return processes_rolling.main([word for word in argv if word != ROLLING])
     parser = argparse.ArgumentParser(
         prog="ci/simulate --processes", description=__doc__, formatter_class=argparse.RawTextHelpFormatter
     )
     parser.add_argument("--requests", type=int, help=f"for each storage, {REQUESTS}")
     parser.add_argument("--storage", choices=("file", "memory", "both"), default="both", help="where work is kept")
+    parser.add_argument(ROLLING, action="store_true", help="a rolling restart instead; it has options of its own")
     parser.add_argument("--seed", type=int, default=0, help="of the requests and of the order of kills")
     parser.add_argument("--quick", action="store_true", help=f"{QUICK_REQUESTS} requests, and one kill of each kind")
     parser.add_argument("--keep", action="store_true", help="keep logs and streams, however it ends")
@@ -85,10 +91,11 @@ def one_run(run: Run, *, keep: bool) -> bool:
 async def run_in(folder: Path, run: Run, tell: Tell) -> bool:
     texts, tally = corpus(run.seed), Tally()
     async with running_cluster(folder, cache_folder(), run.storage) as cluster:
-        right = await right_vectors(cluster.gateway_port, texts)
+        right = {DEFAULT_MODEL: await right_vectors(cluster.gateway_port, texts)}
+        draw = partial(draw_ask, run.seed, texts=len(texts))
         tell({"ready": True, "texts": len(texts), "requests": run.requests, "seed": run.seed})
         clients, pause_s = (QUICK_CLIENTS, QUICK_REST_S) if run.quick else (CLIENTS, 0.0)
-        load = Load(cluster.gateway_port, run.seed, texts, right, tally, clients, pause_s, cluster.gateway_life)
+        load = Load(cluster.gateway_port, run.seed, texts, right, draw, tally, clients, pause_s, cluster.gateway_life)
         killed, began_s = Counter[str](), now_s()
         async with trio.open_nursery() as nursery:
             nursery.start_soon(kill_on_and_on, cluster, run, killed)

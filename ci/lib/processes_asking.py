@@ -32,7 +32,9 @@ PICTURE = b"no text at all"
 
 @attrs.frozen
 class Ask:
-    """`texts` are places in the corpus. `broken_at` is where the broken item stands among them."""
+    """`texts` are places in the corpus. `broken_at` is where the broken item stands among them. `model` as a request
+    names it, which may be with its bundle.
+    """
 
     number: int
     kind: Kind
@@ -40,10 +42,11 @@ class Ask:
     texts: tuple[int, ...]
     broken_at: int = 0
     leaves_after_s: float | None = None
+    model: str = DEFAULT_MODEL
 
     @property
     def path(self) -> str:
-        return f"/v1/encode/{UNKNOWN if self.kind == 'unknown' else DEFAULT_MODEL}"
+        return f"/v1/encode/{UNKNOWN if self.kind == 'unknown' else self.model}"
 
     @property
     def media(self) -> str:

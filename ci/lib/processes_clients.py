@@ -1,7 +1,7 @@
 """The clients of `ci/simulate --processes`: each asks one request after another until all have ended."""
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from random import Random
 
@@ -10,23 +10,26 @@ import numpy as np
 import trio
 
 from ci.lib.demo_system import NotReady
-from ci.lib.processes_asking import Ask, body_of, draw_ask
+from ci.lib.processes_asking import Ask, body_of
 from ci.lib.processes_http import Answer, Connection, Lost, Unanswered
 from ci.lib.processes_judging import APART, Judged, Vectors, judge, least_distance, vectors_of
 from ci.lib.processes_retry import Tried, decide_wait, hint_of, reason_of
 from ci.lib.processes_tally import LEFT, Tally
+from sie.cli.settings import DEFAULT_MODEL
 
 
 @attrs.frozen
 class Load:
-    """`right` are the vectors of `texts`, row by row. `pause_s` is the longest that a client rests between requests.
-    `clients` ask at the same time. `life` numbers the gateway's lives, and is None while it is away.
+    """`right` are by model the vectors of `texts`, row by row. `draw` says what a request of that number is.
+    `pause_s` is the longest that a client rests between requests. `clients` ask at the same time. `life` numbers the
+    gateway's lives, and is None while it is away.
     """
 
     port: int
     seed: int
     texts: Sequence[str]
-    right: Vectors
+    right: Mapping[str, Vectors]
+    draw: Callable[[int], Ask]
     tally: Tally
     clients: int
     pause_s: float
@@ -42,7 +45,7 @@ class Load:
         connection = Connection(self.port)
         for number in numbers:
             await trio.sleep(Random(f"rests {self.seed} {number}").uniform(0, self.pause_s))
-            await self._one(connection, draw_ask(self.seed, number, len(self.texts)))
+            await self._one(connection, self.draw(number))
         self.tally.strays += connection.strays
         await connection.leave()
 
@@ -66,10 +69,10 @@ class Load:
             except Unanswered:
                 return Judged("wrong", "nothing")
             if answer is not None:
-                self.tally.answered(answer.headers.get("x-sie-request-id"))
+                self.tally.answered(answer.headers.get("x-sie-request-id"), by=answer.headers.get("x-sie-worker"))
             wait_s = _wait(answer, again, trio.current_time() - began_s, luck)
             if wait_s is None:
-                return judge(ask, answer, self.right)
+                return judge(ask, answer, self.right[ask.model])
             await trio.sleep(wait_s)
 
 
@@ -84,11 +87,11 @@ def _wait(answer: Answer | None, again: Counter[str], elapsed_s: float, luck: Ra
     return wait_s
 
 
-async def right_vectors(port: int, texts: Sequence[str]) -> Vectors:
+async def right_vectors(port: int, texts: Sequence[str], model: str = DEFAULT_MODEL) -> Vectors:
     """One text a request, of a system that nothing has happened to. Raises NotReady."""
     connection, rows = Connection(port), list[Vectors]()
     for place in range(len(texts)):
-        ask = Ask(place, "encode", "msgpack", (place,))
+        ask = Ask(place, "encode", "msgpack", (place,), model=model)
         answer = await connection.post(ask.path, ask.media, body_of(ask, texts))
         vectors = vectors_of(answer)
         if vectors is None:

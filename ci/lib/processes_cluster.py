@@ -20,7 +20,7 @@ from ci.lib.demo_system import NotReady
 from sie.cli.child import Child, start_child
 from sie.cli.folders import Folders
 from sie.cli.logs import last_lines, log_of
-from sie.cli.plan import Plan, Ports, Service, plan_up
+from sie.cli.plan import Plan, Ports, Service, life_id, plan_up
 from sie.cli.ports import LOOPBACK, free_ports
 from sie.cli.programs import find_programs
 from sie.cli.readiness import all_loaded, read_workers
@@ -31,16 +31,20 @@ Storage = Literal["file", "memory"]
 WORKERS = ("worker-a", "worker-b")
 REQUEST_TIMEOUT_S = 10
 READY_S = 180.0
+NOTHING: Mapping[str, str] = {}
 LOOK_S = 0.2
 ASK_S = 10.0
 
 
 @attrs.define(eq=False)
 class Cluster:
-    """`lives` counts starts, `ended` what ended by itself. `monitor` is the broker's own port for looking at it."""
+    """`workers` are names of services, `lives` counts starts, `ended` what ended by itself. `monitor` is the broker's
+    own port for looking at it.
+    """
 
     plan: Plan
     monitor: int
+    workers: tuple[str, ...] = WORKERS
     running: dict[str, Child] = attrs.field(factory=dict)
     lives: Counter[str] = attrs.field(factory=Counter)
     ended: Counter[str] = attrs.field(factory=Counter)
@@ -50,7 +54,7 @@ class Cluster:
         return self.plan.ports.gateway
 
     def start(self, name: str) -> None:
-        service = next(service for service in self.plan.services if service.name == name)
+        service = self._service(name)
         self.lives[name] += 1
         log = log_of(self.plan.logs, name)
         self.running[name] = start_child(service.argv, service.environ_of(self.lives[name]), log)
@@ -58,6 +62,25 @@ class Cluster:
     async def kill(self, name: str) -> None:
         """kill -9 of it and all that it started. It stays away until it is started."""
         await trio.to_thread.run_sync(self.running.pop(name).reap)
+
+    async def stop(self, name: str, child: Child) -> int | None:
+        """SIGTERM to what runs, or ran, under this name. Its exit code; None where it took longer than its grace, and
+        was killed. Nothing is started for it.
+        """
+        if self.running.get(name) is child:
+            del self.running[name]
+        child.terminate()
+        with trio.move_on_after(self._service(name).grace_s):
+            while (code := child.poll()) is None:  # noqa: ASYNC110 - a process, which has no event for us
+                await trio.sleep(LOOK_S)
+            return code
+        child.kill()
+        child.reap()
+        return None
+
+    def life(self, name: str) -> str:
+        """What a worker calls itself in the life that it has now."""
+        return life_id(name, self.lives[name])
 
     def backends(self, worker: str) -> list[int]:
         """Its children; none where it is away, or has just come."""
@@ -88,8 +111,11 @@ class Cluster:
         for child in self.running.values():
             child.reap()
 
+    def _service(self, name: str) -> Service:
+        return next(service for service in self.plan.services if service.name == name)
+
     async def ready(self) -> None:
-        """Returns when both workers have the model and the gateway knows it. Raises NotReady."""
+        """Returns when all workers have their models and the gateway knows it. Raises NotReady."""
         with trio.move_on_after(READY_S):
             while not await self._serves():  # noqa: ASYNC110 - processes, which have no event for us
                 await trio.sleep(LOOK_S)
@@ -98,9 +124,12 @@ class Cluster:
         raise NotReady(f"not within {READY_S:g} s; the last lines of each: {said}")
 
     async def _serves(self) -> bool:
-        health, models = await self.get("/health"), await self.get("/v1/models")
-        healthy = [worker for worker in read_workers(health) if worker.healthy]
-        return len(healthy) == len(WORKERS) and all_loaded(models, self.plan.models)
+        models = await self.get("/v1/models")
+        return len(await self.healthy()) == len(self.workers) and all_loaded(models, self.plan.models)
+
+    async def healthy(self) -> frozenset[str]:
+        """The workers that take work, by what they call themselves."""
+        return frozenset(worker.name for worker in read_workers(await self.get("/health")) if worker.healthy)
 
     async def get(self, path: str) -> bytes | None:
         """From the gateway; None while it does not answer."""
@@ -123,7 +152,13 @@ async def running_cluster(folder: Path, cache: Path, storage: Storage) -> AsyncI
     """Its logs and streams are in `folder`. Raises NotReady."""
     folders = Folders(folder, cache)
     folders.make()
-    cluster = plan_cluster(folders, storage, os.environ)
+    async with running(plan_cluster(folders, storage, os.environ)) as cluster:
+        yield cluster
+
+
+@asynccontextmanager
+async def running(cluster: Cluster) -> AsyncIterator[Cluster]:
+    """Raises NotReady."""
     try:
         for service in cluster.plan.services:
             cluster.start(service.name)
@@ -139,18 +174,30 @@ async def running_cluster(folder: Path, cache: Path, storage: Storage) -> AsyncI
 def plan_cluster(folders: Folders, storage: Storage, environ: Mapping[str, str]) -> Cluster:
     """As `sie up`, but for the storage of work, the time that requests have, and the second worker."""
     own = {"SIE_STREAM_STORAGE": storage, "SIE_GATEWAY_REQUEST_TIMEOUT": str(REQUEST_TIMEOUT_S)}
-    kept = {name: value for name, value in environ.items() if not name.startswith("SIE_")}
+    return planned(UpSettings(), folders, {**without_ours(environ), **own}, dict.fromkeys(WORKERS, NOTHING))
+
+
+def without_ours(environ: Mapping[str, str]) -> Mapping[str, str]:
+    """What is set on this machine for services is not meant for these."""
+    return {name: value for name, value in environ.items() if not name.startswith("SIE_")}
+
+
+def planned(
+    settings: UpSettings, folders: Folders, environ: Mapping[str, str], workers: Mapping[str, Mapping[str, str]]
+) -> Cluster:
+    """As `sie up`, but for the workers: each has variables of its own beside those of all."""
     *ports, monitor = free_ports(4)
     programs = find_programs(sys.executable, environ.get("PATH", os.defpath))
-    up = plan_up(UpSettings(), folders, Ports(*ports), programs, {**kept, **own})
-    return Cluster(attrs.evolve(up, services=tuple(_services(up, monitor))), monitor)
+    up = plan_up(settings, folders, Ports(*ports), programs, environ)
+    return Cluster(attrs.evolve(up, services=tuple(_services(up, monitor, workers))), monitor, tuple(workers))
 
 
-def _services(up: Plan, monitor: int) -> Iterator[Service]:
+def _services(up: Plan, monitor: int, workers: Mapping[str, Mapping[str, str]]) -> Iterator[Service]:
     for service in up.services:
         match service.name:
             case "worker":
-                yield from (attrs.evolve(service, name=name) for name in WORKERS)
+                for name, own in workers.items():
+                    yield attrs.evolve(service, name=name, environ={**service.environ, **own})
             case "nats":
                 yield attrs.evolve(service, argv=(*service.argv, "-m", str(monitor)))
             case _:

@@ -19,7 +19,8 @@ class AnsweredTwice(Exception):
 @attrs.define(eq=False)
 class Tally:
     """`verdicts` by number of the request; `again` what made clients ask again. `ids` are the gateway's names of
-    answers: each is new. `dropped` counts connections that were lost though the gateway lived.
+    answers: each is new; `served` counts answers by worker. `dropped` counts connections that were lost though the
+    gateway lived.
     """
 
     verdicts: dict[int, Verdict] = attrs.field(factory=dict)
@@ -32,10 +33,14 @@ class Tally:
     ids_twice: int = 0
     strays: int = 0
     dropped: int = 0
+    served: Counter[str] = attrs.field(factory=Counter)
     texts: int = 0
     short: list[Mapping[str, object]] = attrs.field(factory=list)
 
-    def answered(self, request_id: str | None) -> None:
+    def answered(self, request_id: str | None, *, by: str | None = None) -> None:
+        """`by` the worker that the answer names."""
+        if by is not None:
+            self.served[by] += 1
         if request_id is not None:
             self.ids_twice += request_id in self.ids
             self.ids.add(request_id)

@@ -3,7 +3,8 @@
 Prints JSON lines, one every ten seconds and one at the end: what was run, how often each fault was injected, how
 requests and writes ended, which states and transitions were seen. A failure is shrunk and written to a file that
 `--replay` runs again. `--mutants` runs the seeded bugs and prints the steps until each was caught, for several seeds
-and on average. `--processes` runs real processes instead, under load, and kills them: see `--processes --help`.
+and on average. `--processes` runs real processes instead, under load, and kills them: see `--processes --help`. With
+`--processes --rolling` they are restarted in order.
 The exit status is 1 when a rule was broken, or when a seeded bug was not caught within 2,000 steps on average.
 """
 

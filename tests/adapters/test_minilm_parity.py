@@ -11,6 +11,7 @@ import yaml
 from numpy.typing import NDArray
 
 from sie.adapters.api import EncodeInput, Encoder, ModelSpec, Progress
+from sie.adapters.matryoshka import Sizes
 from tests.adapters.checkpoints import dense_of
 
 if TYPE_CHECKING:
@@ -98,5 +99,5 @@ def test_any_string_has_a_finite_unit_vector(encoder: Encoder, text: str) -> Non
 def test_a_warm_load_compiles_nothing(dense: "type[DenseEncoder]", encoder: "DenseEncoder", engine_cache: str) -> None:
     reports: list[Progress] = []
     again = dense.load(minilm_spec(), cache_dir=engine_cache, report=reports.append)
-    assert again.dims == encoder.dims == 384
+    assert again.dense_sizes == encoder.dense_sizes == Sizes(384)
     assert reports == [Progress("loading")]

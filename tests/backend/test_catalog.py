@@ -27,6 +27,15 @@ def test_an_adapter_from_elsewhere_is_refused_before_it_is_imported(path: str) -
     assert (failed.value.error_class, failed.value.permanent) == ("CONFIG", True)
 
 
+@pytest.mark.parametrize(
+    "path", ["sie_server.adapters.whisper.adapter:WhisperAdapter", "sie_server.adapters.colbert:No"]
+)
+def test_a_published_adapter_without_a_counterpart_is_named(path: str) -> None:
+    with pytest.raises(LoadFailed, match=f"adapter '{path}' is not one of ours, nor a published one") as failed:
+        Catalog("/cache").load(attrs.evolve(LOAD, adapter_path=path), lambda _: None)
+    assert (failed.value.error_class, failed.value.permanent) == ("CONFIG", True)
+
+
 @pytest.mark.parametrize("path", ["tests.backend.missing:A", "tests.backend.scripted_adapter:Missing"])
 def test_an_adapter_that_is_not_there_is_named(path: str) -> None:
     with pytest.raises(LoadFailed, match=path) as failed:

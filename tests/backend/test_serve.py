@@ -124,6 +124,17 @@ async def test_a_model_that_is_unloaded_takes_no_batches_and_can_be_loaded_again
         assert isinstance(await worker.hear(), Finished)
 
 
+async def test_the_log_tells_each_load_with_what_it_takes_and_each_unload(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level("INFO", "sie.backend")
+    async with talking() as worker:
+        await worker.say(attrs.evolve(LOAD, loadtime={"bytes": 7}))
+        await worker.hear_until(Finished)
+        await worker.say(UnloadModel(id=2, serving_id="acme/small"))
+        await worker.hear_until(Finished)
+    told = [(record.getMessage(), vars(record)["model"], vars(record).get("bytes")) for record in caplog.records]
+    assert told == [("a model is loaded", "acme/small", 7), ("a model is unloaded", "acme/small", None)]
+
+
 async def test_a_model_without_room_is_refused_with_what_it_takes() -> None:
     async with talking() as worker:
         await worker.say(attrs.evolve(LOAD, loadtime={"bytes": 10}, room_bytes=9))

@@ -15,14 +15,16 @@ async def test_an_error_of_the_block_comes_as_it_is() -> None:
 async def test_an_error_comes_as_it_is_where_its_block_is_cancelled_too() -> None:
     """The cancel is delivered again at the next checkpoint."""
     with trio.CancelScope() as scope:
-        try:
-            async with background(trio.sleep_forever):
-                scope.cancel()
-                raise KeyError("the block's own")
-        except KeyError:
-            await trio.lowlevel.checkpoint()
-            pytest.fail("the cancel is lost")
+        with pytest.raises(KeyError):
+            await cancelled_and_broken(scope)
+        await trio.lowlevel.checkpoint()
     assert scope.cancelled_caught
+
+
+async def cancelled_and_broken(scope: trio.CancelScope) -> None:
+    async with background(trio.sleep_forever):
+        scope.cancel()
+        raise KeyError("the block's own")
 
 
 async def test_a_cancel_alone_goes_on_its_way() -> None:

@@ -1,4 +1,5 @@
-"""Which models are loaded here? Each adapter is imported by the dotted path of its profile, from one package alone.
+"""Which models are loaded here? Each adapter is imported by the dotted path of its profile, from one package alone; a
+published path stands for one of ours.
 
 Loading blocks and runs in a thread. Everything that can go wrong with it is a LoadFailed in words that name the cause.
 """
@@ -11,6 +12,7 @@ from collections.abc import Callable, Iterable
 import attrs
 
 from sie.adapters.api import AdapterFactory, Footprint, LoadedModel, LoadFailed, ModelSpec, Progress
+from sie.backend.aliases import resolve_adapter
 from sie.backend.host_memory import give_back_memory
 from sie.wire.ipc import LoadModel
 
@@ -69,11 +71,12 @@ class Catalog:
 
 
 def import_adapter(path: str, prefix: str) -> AdapterFactory:
-    """The class that `module:Class` names. Raises LoadFailed."""
-    module, _, name = path.partition(":")
+    """The class that `module:Class` names, or that stands in for it. Raises LoadFailed."""
+    module, _, name = resolve_adapter(path).partition(":")
     if not module.startswith(prefix) or not name:
         raise LoadFailed(
-            f"adapter {path!r} is not one of ours: it must be `module:Class` with a module under {prefix!r}",
+            f"adapter {path!r} is not one of ours, nor a published one that has a counterpart here: it must be "
+            f"`module:Class` with a module under {prefix!r}",
             error_class="CONFIG",
             permanent=True,
         )

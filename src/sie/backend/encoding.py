@@ -3,9 +3,11 @@
 from collections.abc import Iterable, Mapping
 from typing import TypeGuard, get_args
 
+import attrs
 import numpy as np
 
 from sie.adapters.api import BadInput, EncodedRow, EncodeInput, Encoder, OutputDtype, SparseVector, Vector
+from sie.adapters.matryoshka import Resizable
 from sie.backend.items import id_of, non_finite, options_of, text_of
 from sie.backend.quantizing import quantized, sparse_dtype, told_dtype
 from sie.domain.model import EncodeOutput
@@ -23,12 +25,14 @@ def read_encode(model: Encoder, item: EncodeItem) -> EncodeInput:
             given = ", ".join(model.outputs)
             raise BadInput(f"output type {output!r} is not given by this model; it gives {given}")
     output_dtype_of(model, item)
+    _check_dimensions(model, item)
     return EncodeInput(text_of(item.item), item.instruction, item.is_query)
 
 
 def render_encoded(model: Encoder, item: EncodeItem, row: EncodedRow) -> ItemOutcome:
     dtype = output_dtype_of(model, item)
     asked = item.output_types or model.outputs[:1]
+    row = attrs.evolve(row, dense=_resized(model, item, row.dense))
     told: dict[str, object] = {**id_of(item.item)}
     for output in (output for output in model.outputs if output in asked):
         values = _values(row, output)
@@ -46,6 +50,21 @@ def output_dtype_of(model: Encoder, item: EncodeItem) -> OutputDtype:
     if not _is_output_dtype(dtype):
         raise BadInput(f"output_dtype {dtype!r} does not exist; it is one of {', '.join(OUTPUT_DTYPES)}")
     return dtype
+
+
+def _check_dimensions(model: Encoder, item: EncodeItem) -> None:
+    asked = options_of(item).get("dimensions")
+    if isinstance(model, Resizable):
+        model.dense_sizes.choose(asked)
+    elif asked is not None:
+        raise BadInput(f"dimensions cannot be chosen here: the model gives {', '.join(model.outputs)} in one size")
+
+
+def _resized(model: Encoder, item: EncodeItem, vector: Vector | None) -> Vector | None:
+    """Of the size that was asked for."""
+    if vector is None or not isinstance(model, Resizable):
+        return vector
+    return model.dense_sizes.cut(vector, model.dense_sizes.choose(options_of(item).get("dimensions")))
 
 
 def _values(row: EncodedRow, output: EncodeOutput) -> Vector | SparseVector:

@@ -71,6 +71,7 @@ class Lines:
                 return self._load(request)
             case UnloadModel():
                 self.catalog.unload(request.serving_id)
+                log.info("a model is unloaded", extra={"model": request.serving_id})
                 return Finished(id=request.id)
 
     def _load(self, request: LoadModel) -> Finished | Failed:
@@ -82,6 +83,7 @@ class Lines:
         except LoadFailed as error:
             log.error("a model cannot be loaded", extra={"model": request.serving_id, "error": str(error)})
             return _failed(request, error)
+        log.info("a model is loaded", extra={"model": request.serving_id, "bytes": footprint.model_bytes})
         return Finished(id=request.id, memory_bytes=footprint.model_bytes, device_bytes=footprint.device_bytes)
 
     def _warm_up(self, serving_id: str) -> None:

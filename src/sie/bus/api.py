@@ -2,7 +2,7 @@
 
 `sie.bus.nats.open_bus` is the real thing; the JetStream calls of `sie.bus.jetstream` are written on these Protocols
 alone. Handlers are plain functions that the bus calls as messages arrive: they must not block, and an error in one ends
-the bus.
+the bus. What is made for every message is a struct of msgspec, at a fraction of what a frozen class of attrs costs.
 """
 
 from collections.abc import Callable, Mapping

@@ -23,13 +23,19 @@ class Inbox:
     _waiting: dict[str, Handler] = attrs.field(factory=dict, init=False)
     _numbers: Iterator[int] = attrs.field(factory=lambda: itertools.count(1), init=False)
     _other: Handler | None = attrs.field(default=None, init=False)
+    _acks: str = attrs.field(init=False)
+    """What the subject of every correlation begins with."""
+
+    @_acks.default
+    def _(self) -> str:
+        return f"{self.prefix}.{ACK_TOKEN}."
 
     @property
     def pattern(self) -> str:
         return f"{self.prefix}.>"
 
     def correlate(self, on_reply: Handler) -> "InboxCorrelation":
-        subject = f"{self.prefix}.{ACK_TOKEN}.{next(self._numbers)}"
+        subject = f"{self._acks}{next(self._numbers)}"
         self._waiting[subject] = on_reply
         return InboxCorrelation(subject, self)
 
@@ -44,7 +50,7 @@ class Inbox:
         handler = self._waiting.get(message.subject)
         if handler is not None:
             handler(message)
-        elif self._other is not None and not message.subject.startswith(f"{self.prefix}.{ACK_TOKEN}."):
+        elif self._other is not None and not message.subject.startswith(self._acks):
             self._other(message)
 
     def __len__(self) -> int:

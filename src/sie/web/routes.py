@@ -1,6 +1,7 @@
 """An HTTP exchange as plain values, so that every handler is a function of a request and knows no server.
 
-`sie.web.quart` serves a table of routes with Quart, `sie.web.asgi` the hot ones of it with nothing between.
+`sie.web.quart` serves a table of routes with Quart, `sie.web.asgi` the hot ones of it with nothing between. What is
+made for every request is a struct of msgspec, at a fraction of what a frozen class of attrs costs.
 """
 
 from collections.abc import Awaitable, Callable, Iterable, Mapping

@@ -21,6 +21,9 @@ _DTYPES = frozenset(
     "|u1",
 }
 
+_SCALARS = frozenset({str, int, float, bool, type(None)})
+"""Most values of a document, told before the slow question whether they are a mapping."""
+
 Array = NDArray[np.generic]
 
 
@@ -77,6 +80,8 @@ def arrays_for_json(value: object) -> object:
 
 
 def _with_arrays(value: object, form: Callable[[Array], object]) -> object:
+    if type(value) in _SCALARS:
+        return value
     if isinstance(value, (dict, Mapping)):
         if isinstance(value.get(b"nd"), bool):
             return form(array_from_wire(value))

@@ -77,7 +77,9 @@ _UNTRACED, _HALF_TRACED, _TRACED = _FIELDS[:-2], _FIELDS[:-1], _FIELDS
 """The trace is what comes last."""
 _FORMS = {names: _Form.of(*names) for names in (_UNTRACED, _HALF_TRACED, _TRACED)}
 _AT = _FIELDS.index("item")
-"""Between the place and the input, and behind the input, stand fewer than 16 keys each: a map's head is one byte."""
+"""Between the place and the input, and behind the input, stand fewer than 16 keys each, so that a map's head is one
+byte; that of all keys is three.
+"""
 _MIDDLE = _Form.of(*_FIELDS[3:_AT])
 _TAILS = {names: _Form.of(*names[_AT + 1 :]) for names in _FORMS}
 _HEADS = {names: b"\xde" + len(names).to_bytes(2) + _ENCODER.encode("work_item_id") for names in _FORMS}
@@ -103,9 +105,10 @@ class Stencil(msgspec.Struct, frozen=True):
     @classmethod
     def of(cls, first: WorkItem) -> "Stencil":
         names = _usual(first)
-        middle = None if names is None else _written(_MIDDLE, first)
-        tail = None if names is None else _written(_TAILS[names], first)
-        if names is None or middle is None or tail is None:
+        if names is None:
+            return cls(first, None)
+        middle, tail = _written(_MIDDLE, first), _written(_TAILS[names], first)
+        if middle is None or tail is None:
             return cls(first, None)
         request = _PLACED + _ENCODER.encode(first.request_id) + _INDEXED
         return cls(first, (_HEADS[names], request, middle[1:] + _HELD, tail[1:]))

@@ -28,7 +28,7 @@ class Handler(BaseHTTPRequestHandler):
         self.wfile.write(self.answer())
 
     def answer(self) -> bytes:
-        path = self.folder / self.path.rpartition("/")[2]
+        path = self.folder / self.path.partition("/resolve/")[2].partition("/")[2]
         found = self.error_code is None and path.is_file()
         content = path.read_bytes() if found else b""
         self.send_response(200 if found else 404)

@@ -9,6 +9,7 @@ import pytest
 from numpy.typing import NDArray
 
 from sie.adapters.api import EncodeInput, LoadFailed, Progress
+from sie.adapters.matryoshka import Resizable, Sizes
 from tests.adapters.checkpoints import TINY, Tensors, dense_of, spec_for, tiny_tensors, write_checkpoint, write_shards
 
 if TYPE_CHECKING:
@@ -186,3 +187,20 @@ class _Reported:
 
 def _vectors(encoder: "DenseEncoder") -> NDArray[np.float32]:
     return np.stack([dense_of(row) for row in encoder.encode([EncodeInput(text) for text in TEXTS]).rows])
+
+
+def test_without_a_pooling_in_the_profile_it_is_the_checkpoints_own(loader: Loader, tiny: Path, tmp_path: Path) -> None:
+    cls = write_checkpoint(tmp_path / "cls")
+    (cls / "1_Pooling").mkdir()
+    (cls / "1_Pooling/config.json").write_text('{"pooling_mode_cls_token": true}')
+    assert np.array_equal(loader.vectors(cls, "abc"), loader.vectors(tiny, "abc", pooling="cls"))
+    assert np.array_equal(loader.vectors(cls, "abc", pooling="mean"), loader.vectors(tiny, "abc"))
+
+
+def test_a_profile_names_the_smaller_sizes_of_its_vectors(loader: Loader, tiny: Path) -> None:
+    encoder = loader.load(tiny, matryoshka_dimensions=[8, 16, 32])
+    assert isinstance(encoder, Resizable)
+    assert encoder.dense_sizes == Sizes(32, (8, 16))
+    assert loader.load(tiny, normalize=False).dense_sizes == Sizes(32, (), normalize=False)
+    with pytest.raises(LoadFailed, match="must be a list of sizes from 1 to 32"):
+        loader.load(tiny, matryoshka_dimensions=[64])

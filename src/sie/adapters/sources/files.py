@@ -15,7 +15,9 @@ SINGLE_FILE = "model.safetensors"
 INDEX_FILE = "model.safetensors.index.json"
 ONNX_FILE = "onnx/model_q4.onnx"
 REQUIRED = ("config.json", "tokenizer.json")
-OPTIONAL = ("sentence_bert_config.json",)
+POOLING_FILE = "1_Pooling/config.json"
+QUERY_WEIGHTS = ("idf.json", "query_token_weights.txt")
+OPTIONAL = ("sentence_bert_config.json", POOLING_FILE, *QUERY_WEIGHTS)
 
 
 @attrs.frozen

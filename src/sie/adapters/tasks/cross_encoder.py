@@ -1,4 +1,4 @@
-"""A query and a text read together, and one number for the pair (Nogueira and Cho, 2019), on a BERT encoder."""
+"""A query and a text read together, and one number for the pair (Nogueira and Cho, 2019), on an encoder."""
 
 from collections.abc import Mapping, Sequence
 from functools import partial
@@ -20,8 +20,8 @@ from sie.adapters.api import (
     Timed,
     Vector,
 )
-from sie.adapters.families.bert.config import label_names
-from sie.adapters.families.bert.loading import find_bert, open_bert
+from sie.adapters.families.fields import Fields, label_names
+from sie.adapters.families.loading import Found, find_checkpoint, open_network
 from sie.adapters.running import Network
 from sie.adapters.stages import Head
 from sie.adapters.tasks.options import choice_of, refused
@@ -30,11 +30,16 @@ from sie.adapters.tasks.timing import Stopwatch
 from sie.adapters.tokenizing import Pair, pair_tokens
 
 _ACTIVATIONS = ("sigmoid", "none")
+# PyTorch's names of them, with any module before, as checkpoints of sentence-transformers have them.
+_PUBLISHED_SIGMOID, _PUBLISHED_NONE = "Sigmoid", "Identity"
 
 
 @attrs.frozen(eq=False)
 class CrossEncoder:
-    """A `Scorer`. The runtime option `activation` is sigmoid (scores from 0 to 1) or none (the network's own)."""
+    """A `Scorer`. The runtime option `activation` is sigmoid (scores from 0 to 1) or none (the network's own).
+
+    A profile without it leaves the choice to the checkpoint.
+    """
 
     _tokenizer: Tokenizer
     _network: Network
@@ -42,13 +47,13 @@ class CrossEncoder:
     @classmethod
     def load(cls, spec: ModelSpec, *, cache_dir: str, report: Report) -> Self:
         """Raises LoadFailed."""
-        activation = choice_of(spec.runtime, "activation", _ACTIVATIONS)
-        found = find_bert(spec, cache_dir=cache_dir, report=report)
+        found = find_checkpoint(spec, cache_dir=cache_dir, report=report)
+        activation = activation_of(spec.runtime, found.fields)
         labels = label_names(found.fields)
         if len(labels) != 1:
             raise refused(f"config.json: a scorer has one label, and this has {len(labels)}")
-        head = head_of(activation, found.config.hidden_size)
-        return cls(found.tokenizer, open_bert(found, head, cache_dir=cache_dir, report=report))
+        head = head_of(activation, found)
+        return cls(found.tokenizer, open_network(found, head, cache_dir=cache_dir, report=report))
 
     @property
     def footprint(self) -> Footprint:
@@ -80,12 +85,26 @@ class CrossEncoder:
         return scores
 
 
-def head_of(activation: str, hidden: int) -> Head:
+def activation_of(runtime: Mapping[str, object], fields: Fields) -> str:
+    """The profile's, else the checkpoint's, else sigmoid. Raises LoadFailed(CONFIG)."""
+    if "activation" in runtime:
+        return choice_of(runtime, "activation", _ACTIVATIONS)
+    own = fields.get("sentence_transformers")
+    named = own.get("activation_fn") if isinstance(own, Mapping) else None
+    named = named or fields.get("sbert_ce_default_activation_function") or _PUBLISHED_SIGMOID
+    for published, activation in ((_PUBLISHED_SIGMOID, "sigmoid"), (_PUBLISHED_NONE, "none")):
+        if isinstance(named, str) and named.rpartition(".")[2] == published:
+            return activation
+    raise refused(f"config.json: the activation is {named!r}, and neither {_PUBLISHED_SIGMOID} nor {_PUBLISHED_NONE}")
+
+
+def head_of(activation: str, found: Found) -> Head:
+    hidden, dense, labels = found.config.hidden_size, found.family.pair_dense, found.family.pair_labels
     shapes: Mapping[str, tuple[int, ...]] = {
-        "pooler.dense.weight": (hidden, hidden),
-        "pooler.dense.bias": (hidden,),
-        "classifier.weight": (1, hidden),
-        "classifier.bias": (1,),
+        f"{dense}.weight": (hidden, hidden),
+        f"{dense}.bias": (hidden,),
+        f"{labels}.weight": (1, hidden),
+        f"{labels}.bias": (1,),
     }
     return Head(partial(leave, activation), made_from=f"cross-encoder {activation}", shapes=shapes)
 

@@ -1,10 +1,11 @@
-"""One vector a text: a BERT encoder, pooled and normalised. Named by a profile's `adapter_path`.
+"""One vector a text: an encoder, pooled and normalised. Named by a profile's `adapter_path`.
 
 Any Python string is a valid input.
 """
 
 from collections.abc import Mapping, Sequence
 from functools import partial
+from pathlib import Path
 from typing import Self
 
 import attrs
@@ -23,12 +24,14 @@ from sie.adapters.api import (
     Report,
     Vector,
 )
-from sie.adapters.families.bert.loading import find_bert, open_bert
+from sie.adapters.families.loading import find_checkpoint, open_network
+from sie.adapters.matryoshka import Sizes, parse_sizes
 from sie.adapters.running import Network
 from sie.adapters.stages import Head
 from sie.adapters.tasks.options import choice_of, flag_of, parse_output_dtype
 from sie.adapters.tasks.pooling import l2_normalized, pool
 from sie.adapters.tasks.prompts import Prompts, parse_prompts
+from sie.adapters.tasks.published import published_pooling
 from sie.adapters.tasks.timing import Stopwatch
 from sie.adapters.tokenizing import token_ids
 from sie.domain.model import EncodeOutput
@@ -46,23 +49,24 @@ class DenseOptions:
 
 @attrs.frozen(eq=False)
 class DenseEncoder:
-    """An `Encoder` for the models whose checkpoint is a BERT."""
+    """An `Encoder` and `Resizable`."""
 
     _tokenizer: Tokenizer
     _network: Network
-    dims: int
+    dense_sizes: Sizes
     output_dtype: OutputDtype
     _prompts: Prompts
 
     @classmethod
     def load(cls, spec: ModelSpec, *, cache_dir: str, report: Report) -> Self:
         """Raises LoadFailed."""
-        options, output_dtype = parse_options(spec.runtime), parse_output_dtype(spec.runtime)
-        prompts = parse_prompts(spec.runtime)
-        found = find_bert(spec, cache_dir=cache_dir, report=report)
+        output_dtype, prompts = parse_output_dtype(spec.runtime), parse_prompts(spec.runtime)
+        found = find_checkpoint(spec, cache_dir=cache_dir, report=report)
+        options = parse_options(spec.runtime, found.folder)
+        sizes = parse_sizes(spec.runtime, native=found.config.hidden_size, normalize=options.normalize)
         head = Head(partial(leave, options), made_from=repr(options))
-        network = open_bert(found, head, cache_dir=cache_dir, report=report)
-        return cls(found.tokenizer, network, found.config.hidden_size, output_dtype, prompts)
+        network = open_network(found, head, cache_dir=cache_dir, report=report)
+        return cls(found.tokenizer, network, sizes, output_dtype, prompts)
 
     @property
     def outputs(self) -> tuple[EncodeOutput, ...]:
@@ -90,7 +94,7 @@ class DenseEncoder:
 
     def _infer(self, sequences: Sequence[Sequence[int]]) -> Vector:
         """`[sequences, dims]`, in their order."""
-        dense = np.empty((len(sequences), self.dims), np.float32)
+        dense = np.empty((len(sequences), self.dense_sizes.native), np.float32)
         for answers in self._network.run(sequences):
             for slot in answers.slots:
                 dense[slot.index] = answers.values[slot.row, slot.segment]
@@ -104,6 +108,8 @@ def leave(options: DenseOptions, _: Sequence[jax.Array], states: jax.Array, toke
     return l2_normalized(vectors) if options.normalize else vectors
 
 
-def parse_options(runtime: Mapping[str, object]) -> DenseOptions:
-    """Raises LoadFailed(CONFIG)."""
-    return DenseOptions(choice_of(runtime, "pooling", _POOLINGS), flag_of(runtime, "normalize", default=True))
+def parse_options(runtime: Mapping[str, object], folder: Path) -> DenseOptions:
+    """Without a pooling in the profile, it is the checkpoint's own. Raises LoadFailed(CONFIG)."""
+    own = None if "pooling" in runtime else published_pooling(folder)
+    pooling = own or choice_of(runtime, "pooling", _POOLINGS)
+    return DenseOptions(pooling, flag_of(runtime, "normalize", default=True))

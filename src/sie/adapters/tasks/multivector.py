@@ -1,4 +1,4 @@
-"""A vector a token, and late interaction over them (ColBERT, Khattab and Zaharia, 2020), on a BERT encoder.
+"""A vector a token, and late interaction over them (ColBERT, Khattab and Zaharia, 2020), on an encoder.
 
 `MultivectorEncoder` gives the vectors; `LateInteraction` also scores with them, and is the default scorer while there
 is no cross-encoder to be had from a package: the texts are not read together with the query.
@@ -28,7 +28,7 @@ from sie.adapters.api import (
     Timed,
     Vector,
 )
-from sie.adapters.families.bert.loading import find_bert, open_bert
+from sie.adapters.families.loading import find_checkpoint, open_network
 from sie.adapters.running import Network
 from sie.adapters.stages import Head
 from sie.adapters.tasks.max_sim import max_sim
@@ -73,9 +73,9 @@ class MultivectorEncoder:
         """Raises LoadFailed."""
         options, output_dtype = parse_options(spec.runtime), parse_output_dtype(spec.runtime)
         prompts = parse_prompts(spec.runtime)
-        found = find_bert(spec, cache_dir=cache_dir, report=report)
+        found = find_checkpoint(spec, cache_dir=cache_dir, report=report)
         head = head_of(options, found.config.hidden_size)
-        network = open_bert(found, head, cache_dir=cache_dir, report=report)
+        network = open_network(found, head, cache_dir=cache_dir, report=report)
         return cls(found.tokenizer, network, output_dtype, prompts)
 
     @property

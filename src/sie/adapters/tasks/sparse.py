@@ -1,4 +1,4 @@
-"""One weight for each word of the vocabulary, most of them 0 (SPLADE, Formal et al., 2021), by a BERT that guesses."""
+"""One weight for each word of the vocabulary, most of them 0 (SPLADE, Formal et al., 2021)."""
 
 from collections.abc import Mapping, Sequence
 from typing import Self
@@ -21,13 +21,13 @@ from sie.adapters.api import (
     SparseVector,
     Vector,
 )
-from sie.adapters.families.bert.config import BertConfig
-from sie.adapters.families.bert.loading import find_bert, open_bert
+from sie.adapters.families.loading import Found, find_checkpoint, open_network
 from sie.adapters.packing import Bucket
 from sie.adapters.running import Network
 from sie.adapters.stages import Head
 from sie.adapters.tasks.options import parse_output_dtype, refused
 from sie.adapters.tasks.prompts import Prompts, parse_prompts
+from sie.adapters.tasks.published import check_queries_are_inferred
 from sie.adapters.tasks.timing import Stopwatch
 from sie.adapters.tokenizing import token_ids
 from sie.domain.model import EncodeOutput
@@ -46,8 +46,9 @@ class SparseEncoder:
     def load(cls, spec: ModelSpec, *, cache_dir: str, report: Report) -> Self:
         """Raises LoadFailed."""
         output_dtype, prompts = parse_output_dtype(spec.runtime), parse_prompts(spec.runtime)
-        found = find_bert(spec, cache_dir=cache_dir, report=report)
-        network = open_bert(found, head_of(found.config, found.fields), cache_dir=cache_dir, report=report)
+        found = find_checkpoint(spec, cache_dir=cache_dir, report=report)
+        check_queries_are_inferred(found.folder)
+        network = open_network(found, head_of(found), cache_dir=cache_dir, report=report)
         return cls(found.tokenizer, network, output_dtype, prompts)
 
     @property
@@ -89,26 +90,25 @@ def sparse(activations: Vector) -> SparseVector:
     return SparseVector(len(activations), indices.astype(np.int32), activations[indices])
 
 
-def head_of(config: BertConfig, fields: Mapping[str, object]) -> Head:
+def head_of(found: Found) -> Head:
     """Raises LoadFailed where the head has words of its own, other than those that are read."""
-    if fields.get("tie_word_embeddings", True) is not True:
+    if found.fields.get("tie_word_embeddings", True) is not True:
         raise refused("config.json: tie_word_embeddings must be true for a sparse model")
-    hidden, transform = config.hidden_size, "cls.predictions.transform"
+    config, words = found.config, found.family.words
+    hidden = config.hidden_size
     shapes = {
-        f"{transform}.dense.weight": (hidden, hidden),
-        f"{transform}.dense.bias": (hidden,),
-        f"{transform}.LayerNorm.weight": (hidden,),
-        f"{transform}.LayerNorm.bias": (hidden,),
+        f"{words.dense}.weight": (hidden, hidden),
+        f"{words.dense}.bias": (hidden,),
+        f"{words.norm}.weight": (hidden,),
+        f"{words.norm}.bias": (hidden,),
         "embeddings.word_embeddings.weight": (config.vocab_size, hidden),
-        "cls.predictions.bias": (config.vocab_size,),
+        words.bias: (config.vocab_size,),
     }
 
     def leave(weights: Sequence[jax.Array], states: jax.Array, tokens: jax.Array) -> jax.Array:
         return activations_of(word_logits(weights, states, config.layer_norm_eps), tokens[2])
 
-    decoder = ("cls.predictions.decoder.weight", "cls.predictions.decoder.bias")
-    pairs = ("cls.seq_relationship.weight", "cls.seq_relationship.bias")
-    return Head(leave, made_from="splade", shapes=shapes, unused=frozenset({*decoder, *pairs}))
+    return Head(leave, made_from="splade", shapes=shapes, unused=words.unused)
 
 
 def word_logits(weights: Sequence[jax.Array], states: jax.Array, epsilon: float) -> jax.Array:

@@ -1,4 +1,4 @@
-"""A label for each token, and the entities that they make, on a BERT encoder: what is named in a text, and where.
+"""A label for each token, and the entities that they make, on an encoder: what is named in a text, and where.
 
 A text of any length up to MAX_WINDOWS rows is read whole, in windows that overlap.
 """
@@ -22,8 +22,8 @@ from sie.adapters.api import (
     Timed,
     Vector,
 )
-from sie.adapters.families.bert.config import label_names
-from sie.adapters.families.bert.loading import find_bert, open_bert
+from sie.adapters.families.fields import label_names
+from sie.adapters.families.loading import find_checkpoint, open_network
 from sie.adapters.running import Network
 from sie.adapters.stages import Head
 from sie.adapters.tasks.entities import Label, Tagged, entities_of, parse_label
@@ -68,9 +68,9 @@ class TokenClassifier:
     def load(cls, spec: ModelSpec, *, cache_dir: str, report: Report) -> Self:
         """Raises LoadFailed."""
         threshold = fraction_of(spec.runtime, "threshold", default=_THRESHOLD)
-        found = find_bert(spec, cache_dir=cache_dir, report=report)
+        found = find_checkpoint(spec, cache_dir=cache_dir, report=report)
         names = label_names(found.fields)
-        network = open_bert(found, head_of(len(names), found.config.hidden_size), cache_dir=cache_dir, report=report)
+        network = open_network(found, head_of(len(names), found.config.hidden_size), cache_dir=cache_dir, report=report)
         found.tokenizer.no_truncation()
         room = found.max_length - found.tokenizer.num_special_tokens_to_add(is_pair=False)
         if room < 2:

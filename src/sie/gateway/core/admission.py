@@ -77,6 +77,6 @@ class _Holding(msgspec.Struct, frozen=True):
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self.held[self.lane] -= self.items
-        if not self.held[self.lane]:
-            del self.held[self.lane]
+        left = self.held.pop(self.lane) - self.items
+        if left:
+            self.held[self.lane] = left

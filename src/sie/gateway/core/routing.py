@@ -111,7 +111,8 @@ def _target(
     registry: RegistrySnapshot, asked: Asked, name: ServingName, spec: PoolSpec
 ) -> Target | Refused | Provisioning:
     """The best of the model's bundles, unless the request or its pool names one. Without a hash nobody serves it."""
-    fitting = [b for b in name.bundles if spec.bundle in (None, b.lower()) and asked.bundle in (None, b.lower())]
+    named = [bundle for bundle in (spec.bundle, asked.bundle) if bundle is not None]
+    fitting = tuple(b for b in name.bundles if all(b.lower() == one for one in named)) if named else name.bundles
     if not fitting:
         return _wrong_bundle(asked, name, spec)
     if name.model.pool != spec.queue_pool:

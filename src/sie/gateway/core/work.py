@@ -38,7 +38,7 @@ class Planned(msgspec.Struct, frozen=True):
         return map(self.item, range(len(self.inputs)))
 
     def name(self, index: int) -> str:
-        return work_item_id(self.stencil.first.request_id, index)
+        return f"{self.stencil.first.request_id}.{index}"
 
     def item(self, index: int) -> WorkItem:
         return self.stencil.item(self.name(index), index, self.inputs[index])
@@ -59,10 +59,6 @@ def plan_work(ticket: Ticket, routed: Routed, request: InferenceRequest) -> Plan
             return _plan_extract(ticket, routed, request)
         case other:
             assert_never(other)
-
-
-def work_item_id(request: str, index: int) -> str:
-    return f"{request}.{index}"
 
 
 def _plan_encode(ticket: Ticket, routed: Routed, request: EncodeRequest) -> Planned:
@@ -104,7 +100,7 @@ def _first(ticket: Ticket, routed: Routed, total: int) -> "partial[WorkItem]":
     """The first item, but for what is asked of it."""
     return partial(
         WorkItem,
-        work_item_id=work_item_id(ticket.request, 0),
+        work_item_id=f"{ticket.request}.0",
         item_index=0,
         request_id=ticket.request,
         total_items=total,

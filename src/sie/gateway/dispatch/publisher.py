@@ -1,6 +1,5 @@
 """Handing work to the broker (§8.2): one message an item, submitted without waiting for the acks."""
 
-import math
 from collections.abc import Mapping, Sequence
 
 import attrs
@@ -51,13 +50,21 @@ class Publisher:
         """False where that would take a wait, or too long; what was sent by then may be sent again (§8.2)."""
         if len(parcels) > AT_ONCE or not self.streams.is_ensured(stream):
             return False
-        return all(self._sent(parcel, reply, math.inf) for parcel in parcels)
+        try:
+            for parcel in parcels:
+                self._send(parcel, reply)
+        except OutboxFull:
+            return False
+        return True
 
     def _sent(self, parcel: Parcel, reply: str, give_up_s: float) -> bool:
         try:
-            self.bus.publish_nowait(parcel.subject, parcel.data, reply=reply, headers=headers_of(parcel.message_id))
+            self._send(parcel, reply)
         except OutboxFull:
             if trio.current_time() >= give_up_s:
                 raise
             return False
         return True
+
+    def _send(self, parcel: Parcel, reply: str) -> None:
+        self.bus.publish_nowait(parcel.subject, parcel.data, reply=reply, headers=headers_of(parcel.message_id))

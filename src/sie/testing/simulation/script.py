@@ -110,7 +110,7 @@ def parts() -> SearchStrategy[tuple[Step, ...]]:
 
 def _of_dispatch() -> SearchStrategy[tuple[Step, ...]]:
     harm = faults_dispatch.payload_faults().map(_alone)
-    return st.sampled_from(range(4)).flatmap(lambda number: dispatch_scenes() if number else harm)
+    return st.booleans().flatmap(lambda is_scene: dispatch_scenes() if is_scene else harm)
 
 
 def pool_calls() -> SearchStrategy[PoolCall]:

@@ -5,7 +5,8 @@ from pathlib import Path
 import pytest
 
 from sie.adapters.api import LoadFailed
-from sie.adapters.families.bert.config import parse_config, read_fields
+from sie.adapters.families.bert.config import parse_config
+from sie.adapters.families.fields import read_fields
 from tests.adapters.checkpoints import TINY
 
 

@@ -1,5 +1,8 @@
 """BERT (Devlin et al., 2018) in Flax nnx, over packed rows: several texts share a row and never see each other.
 
+RoBERTa and XLM-RoBERTa are the same network with other positions and a single token type, which a tokenizer that tells
+the texts of a pair apart is clipped to.
+
 Shapes: `[rows, length]` for ids, `[rows, length, hidden]` for states. Segment 0 is padding. float32 throughout, with
 the exact erf GELU: the tanh form moves a sentence vector by 4e-4.
 """
@@ -23,9 +26,10 @@ class Embeddings(nnx.Module):
         self.position = Embedding(config.max_position_embeddings, config.hidden_size)
         self.token_type = Embedding(config.type_vocab_size, config.hidden_size)
         self.norm = LayerNorm(config.hidden_size, config.layer_norm_eps)
+        self.position_offset = config.position_offset
 
     def __call__(self, ids: jax.Array, positions: jax.Array, types: jax.Array) -> jax.Array:
-        return self.norm(self.word(ids) + self.position(positions) + self.token_type(types))
+        return self.norm(self.word(ids) + self.position(positions + self.position_offset) + self.token_type(types))
 
 
 class SelfAttention(nnx.Module):

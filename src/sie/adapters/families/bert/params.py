@@ -1,11 +1,12 @@
-"""A published BERT checkpoint's names onto `modeling.Bert`.
+"""A published checkpoint's names onto `modeling.Bert`.
 
-Accepts the `bert.` prefix of checkpoints with a head and the gamma/beta of the oldest ones. What a checkpoint may
-hold and this encoder does not use is named here; anything else left over is refused by `checkpoint.read_tensors`.
+Accepts the prefix of checkpoints with a head (`bert.`, `roberta.`) and the gamma/beta of the oldest ones. What a
+checkpoint may hold and this encoder does not use is named here; `checkpoint.read_tensors` refuses all else left over.
 """
 
 import re
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 
 import jax
@@ -28,9 +29,9 @@ _UNUSED = frozenset({"embeddings.position_ids", "pooler.dense.weight", "pooler.d
 _OLD_NAMES = {"gamma": "weight", "beta": "bias"}
 
 
-def load_weights(folder: Path, layout: Layout, unused: frozenset[str] = frozenset()) -> Weights:
+def load_weights(folder: Path, layout: Layout, *, prefix: str, unused: frozenset[str]) -> Weights:
     """The checkpoint on the default device; what two stages take is there once. `unused` are the names of a head."""
-    tensors = read_tensors(folder, layout.shapes, canonical=_canonical, unused=_UNUSED | unused)
+    tensors = read_tensors(folder, layout.shapes, canonical=partial(_canonical, prefix), unused=_UNUSED | unused)
     arrays = jax.device_put(tensors)
     enter, *layers, leave = ([arrays[name] for name in part] for part in (layout.enter, *layout.layers, layout.leave))
     return Weights(enter, tuple(layers), leave)
@@ -46,6 +47,6 @@ def published_name(path: str) -> str:
     raise ValueError(f"modeling.Bert has a parameter without a published name: {path}")
 
 
-def _canonical(name: str) -> str:
-    stem, _, last = name.removeprefix("bert.").rpartition(".")
+def _canonical(prefix: str, name: str) -> str:
+    stem, _, last = name.removeprefix(prefix).rpartition(".")
     return f"{stem}.{_OLD_NAMES.get(last, last)}"
