@@ -10,7 +10,7 @@ from trio.testing import MockClock
 
 from sie.domain.ids import MachineProfile, WorkerId
 from sie.gateway.settings import GatewaySettings
-from tests.gateway.doubles import LANE, MODEL, Gateway, answer_at_once, open_gateway, worker
+from tests.gateway.doubles import LANE, MODEL, Gateway, ScriptedAuthority, answer_at_once, open_gateway, worker
 
 SETTINGS = GatewaySettings(
     config_service_url="http://config",
@@ -34,6 +34,10 @@ def told(reply: httpx2.Response) -> Mapping[str, object]:
 def add_l4(gateway: Gateway, name: str = "w2") -> None:
     lane = attrs.evolve(LANE, machine_profile=MachineProfile("l4"))
     gateway.bus.heartbeat(attrs.evolve(worker(name), lane=lane, worker=WorkerId(name)))
+
+
+def add_default(gateway: Gateway) -> None:
+    gateway.bus.heartbeat(worker())
 
 
 @pytest.mark.parametrize("gpu", ["l4", "L4", "small", "default/l4"])
@@ -94,3 +98,16 @@ async def test_a_lane_warms_as_its_worker_is_heard_and_cools_as_it_falls_silent(
         assert (await encode(gateway, X_SIE_Machine_Profile="l4")).status_code == 200
         await trio.sleep(16)
         assert (await encode(gateway, X_SIE_Machine_Profile="l4")).status_code == 503
+
+
+async def test_a_gateway_that_has_only_started_sends_away_for_seconds_and_never_says_404(
+    autojump_clock: MockClock,
+) -> None:
+    authority = ScriptedAuthority(failures=4)
+    async with open_gateway(authority=authority, on_work=answer_at_once) as gateway:
+        reply = await encode(gateway)
+        assert (reply.status_code, told(reply)["code"], reply.headers["retry-after"]) == (503, "PROVISIONING", "5")
+        await trio.sleep(60)
+        add_default(gateway)
+        assert (await encode(gateway)).status_code == 200
+        assert (await encode(gateway, "acme/none")).status_code == 404

@@ -197,6 +197,19 @@ def test_a_worker_that_leaves_moves_no_request_but_its_own(requests: list[Reques
         assert after.direct == before.direct or before.direct == f"w{leaver}"
 
 
+@pytest.mark.parametrize(("pool", "code"), [(None, ErrorCode.PROVISIONING), ("default", None)])
+def test_before_its_models_are_read_a_gateway_says_of_none_that_it_is_not_there(
+    pool: str | None, code: ErrorCode | None
+) -> None:
+    told = ask() if pool is None else ask(pool=pool)
+    facts = facts_of([], registry=EMPTY)
+    found = resolve(Facts(EMPTY, facts.pools, facts.book, is_synced=False), told, REQUEST)
+    assert (found.code if isinstance(found, Refused) else None) == code
+    seeded = resolve(Facts(SEEDED, facts.pools, facts.book, is_synced=False), ask("acme/none"), REQUEST)
+    assert isinstance(seeded, Refused)
+    assert seeded.code is ErrorCode.MODEL_NOT_FOUND
+
+
 @given(st.text())
 def test_an_unregistered_name_is_unknown(name: str) -> None:
     found = resolve(facts_of([], registry=EMPTY), Asked(name), REQUEST)

@@ -11,8 +11,9 @@ _NOTHING: Mapping[str, object] = {}
 
 @attrs.frozen
 class Refused:
-    """`extra` stands beside the words in the answer."""
+    """`extra` stands beside the words in the answer; `retry_after_s` None is what the code's rule says."""
 
     code: ErrorCode
     words: str
     extra: Mapping[str, object] = _NOTHING
+    retry_after_s: int | None = None

@@ -16,11 +16,19 @@ DEGRADED_S = 300.0
 
 @attrs.define
 class Bootstrap:
-    """`degraded` after `DEGRADED_ATTEMPTS` failures or `DEGRADED_S` without a success; the first success clears it."""
+    """`degraded` after `DEGRADED_ATTEMPTS` failures or `DEGRADED_S` without a success; the first success clears it.
+    `is_needed`: there is an authority to read.
+    """
 
     done: bool = False
     attempts: int = 0
     degraded: bool = False
+    is_needed: bool = True
+
+    @property
+    def is_over(self) -> bool:
+        """What is not known here by now is not there."""
+        return self.done or not self.is_needed
 
     def failed(self, for_s: float) -> None:
         """`for_s` is how long nothing has succeeded."""

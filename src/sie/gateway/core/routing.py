@@ -32,6 +32,8 @@ from sie.gateway.core.lane_book import LaneBook, Wanted, Worker
 from sie.gateway.core.pool_view import PoolView
 from sie.gateway.core.refusing import Refused
 
+SYNC_S = 5
+"""After which a client asks a gateway again that has only started."""
 FALLBACK_BUNDLE = BundleName("default")
 """Asked for where nothing is known of bundles yet, and the request names none (§2)."""
 
@@ -70,11 +72,12 @@ Resolution: TypeAlias = Routed | Refused | Provisioning
 
 
 class Facts(msgspec.Struct, frozen=True):
-    """What one gateway knows at one moment."""
+    """What one gateway knows at one moment; `is_synced`: and there is no more that it has yet to read."""
 
     registry: RegistrySnapshot
     pools: PoolView
     book: LaneBook
+    is_synced: bool = True
 
 
 def resolve(facts: Facts, asked: Asked, request: RequestId) -> Resolution:
@@ -83,7 +86,7 @@ def resolve(facts: Facts, asked: Asked, request: RequestId) -> Resolution:
     spec = _pool_of(facts.pools, asked, name)
     if isinstance(spec, Refused):
         return spec
-    target = _unseeded(facts.registry, asked) if name is None else _target(facts.registry, asked, name, spec)
+    target = _unseeded(facts, asked) if name is None else _target(facts.registry, asked, name, spec)
     if not isinstance(target, Target):
         return target
     if asked.profile is not None and spec.profiles and asked.profile not in spec.profiles:
@@ -100,10 +103,15 @@ def _pool_of(pools: PoolView, asked: Asked, name: ServingName | None) -> PoolSpe
     return protected_spec(DEFAULT_POOL if name is None else name.model.pool)
 
 
-def _unseeded(registry: RegistrySnapshot, asked: Asked) -> Target | Refused:
-    """A gateway that knows no model at all believes a request that pins its pool (§2)."""
-    if registry.models or asked.pool is None:
+def _unseeded(facts: Facts, asked: Asked) -> Target | Refused:
+    """A gateway that knows no model at all believes a request that pins its pool (§2); nobody else is told that there
+    is no such model before it has heard which there are.
+    """
+    if facts.registry.models or (asked.pool is None and facts.is_synced):
         return Refused(ErrorCode.MODEL_NOT_FOUND, f"Model not found: {asked.serving_id}", {"model": asked.serving_id})
+    if asked.pool is None:
+        words = "the gateway has not read its models from the config service yet"
+        return Refused(ErrorCode.PROVISIONING, words, retry_after_s=SYNC_S)
     return Target(ModelId(asked.serving_id), DEFAULT_PROFILE, asked.bundle or FALLBACK_BUNDLE, BundleHash(""))
 
 

@@ -140,7 +140,7 @@ def _read(operation: Operation, request: Request) -> InferenceRequest | Refusal:
 
 
 def refusal_of(refused: Refused) -> Refusal:
-    return Refusal(refused.code, refused.words, refused.extra)
+    return Refusal(refused.code, refused.words, refused.extra, refused.retry_after_s)
 
 
 def _ticket(services: Services, request_id: RequestId, request: Request) -> Ticket:

@@ -50,7 +50,8 @@ class Services:
         return self.replica.registry
 
     def facts(self, now_s: float) -> Facts:
-        return Facts(self.registry.snapshot, self.pools.view, self.fleet.book(now_s))
+        is_synced = self.replica.bootstrap.is_over
+        return Facts(self.registry.snapshot, self.pools.view, self.fleet.book(now_s), is_synced)
 
     def workers(self) -> tuple[WorkerStatus, ...]:
         return tuple(self.fleet.heard_of(trio.current_time()))

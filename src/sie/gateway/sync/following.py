@@ -41,7 +41,7 @@ class Sources:
 @asynccontextmanager
 async def following(syncing: Syncing, bus: Subscriber, sources: Sources) -> AsyncIterator[None]:
     """The folders have been read when the block begins, and the authority has been tried once (§4). It is no condition:
-    one that is away, or slow, holds nothing up. But a request that finds no model yet is told 404, for good.
+    one that is away, or slow, holds nothing up. But whoever asks before it was read is sent away for seconds.
     """
     if sources.trust.anyone:
         log.warning("deltas of any producer are taken: SIE_NATS_CONFIG_TRUST_ANY_PRODUCER is for development alone")
@@ -63,6 +63,7 @@ async def follow_authority(syncing: Syncing, sources: Sources) -> None:
     """Returns where there is none to follow, and where its address cannot be one (§4.1)."""
     if sources.open_authority is None:
         log.info("no config service is set: only folders and deltas are followed")
+        syncing.replica.bootstrap.is_needed = False
         syncing.tried.set()
         return
     try:
