@@ -25,6 +25,7 @@ UNDER_WAY_S = ACK_DEADLINE_S + 1.0
 CLOSE_S = 0.001
 LEFT_S = 3.0
 """What a client that went away has begun is over by then."""
+UNREAD = "has not read its models"
 _NAMED = re.compile(r"(\S+)/(\S+)/(\S+) yet\b")
 
 
@@ -59,6 +60,8 @@ class DemandRules:
     def on_provisioning(self, message: str, now_s: float) -> None:
         """What the words name is wanted from now on; `*` is any machine profile."""
         named = _NAMED.search(message)
+        if named is None and UNREAD in message:
+            return  # a gateway that knows no model yet knows of none which lane it is in
         if named is None:
             self.violate(f"a client is told of no worker, and of no lane: {message!r}")
             return
