@@ -8,10 +8,8 @@ from typing import Self
 import attrs
 import jax
 import numpy as np
-from tokenizers import Tokenizer
 
 from sie.adapters.api import (
-    Footprint,
     ModelSpec,
     NonFinite,
     Report,
@@ -22,8 +20,8 @@ from sie.adapters.api import (
 )
 from sie.adapters.families.fields import Fields, label_names
 from sie.adapters.families.loading import Found, find_checkpoint, open_network
-from sie.adapters.running import Network
 from sie.adapters.stages import Head
+from sie.adapters.tasks.loaded import Loaded
 from sie.adapters.tasks.options import choice_of, refused
 from sie.adapters.tasks.pooling import pool
 from sie.adapters.tasks.timing import Stopwatch
@@ -35,14 +33,11 @@ _PUBLISHED_SIGMOID, _PUBLISHED_NONE = "Sigmoid", "Identity"
 
 
 @attrs.frozen(eq=False)
-class CrossEncoder:
+class CrossEncoder(Loaded):
     """A `Scorer`. The runtime option `activation` is sigmoid (scores from 0 to 1) or none (the network's own).
 
     A profile without it leaves the choice to the checkpoint.
     """
-
-    _tokenizer: Tokenizer
-    _network: Network
 
     @classmethod
     def load(cls, spec: ModelSpec, *, cache_dir: str, report: Report) -> Self:
@@ -55,10 +50,6 @@ class CrossEncoder:
         head = head_of(activation, found)
         return cls(found.tokenizer, open_network(found, head, cache_dir=cache_dir, report=report))
 
-    @property
-    def footprint(self) -> Footprint:
-        return self._network.footprint
-
     def score(self, inputs: Sequence[ScoreInput]) -> Timed[ScoredRow]:
         """Raises NonFinite."""
         watch = Stopwatch()
@@ -70,9 +61,6 @@ class CrossEncoder:
         ends = accumulate((len(one.texts) for one in inputs), initial=0)
         rows = (ScoredRow(scores[a:b], sum(len(one.ids) for one in tokens[a:b])) for a, b in pairwise(ends))
         return watch.timed(tuple(rows))
-
-    def warm_up(self) -> None:
-        self._network.warm_up()
 
     def _infer(self, sequences: Sequence[Sequence[int]], types: Sequence[Sequence[int]]) -> Vector:
         scores = np.empty(len(sequences), np.float32)

@@ -11,13 +11,11 @@ from typing import Self
 import attrs
 import jax
 import numpy as np
-from tokenizers import Tokenizer
 
 from sie.adapters.api import (
     Encoded,
     EncodedRow,
     EncodeInput,
-    Footprint,
     ModelSpec,
     NonFinite,
     OutputDtype,
@@ -26,8 +24,8 @@ from sie.adapters.api import (
 )
 from sie.adapters.families.loading import find_checkpoint, open_network
 from sie.adapters.matryoshka import Sizes, parse_sizes
-from sie.adapters.running import Network
 from sie.adapters.stages import Head
+from sie.adapters.tasks.loaded import Loaded
 from sie.adapters.tasks.options import choice_of, flag_of, parse_output_dtype
 from sie.adapters.tasks.pooling import l2_normalized, pool
 from sie.adapters.tasks.prompts import Prompts, parse_prompts
@@ -48,11 +46,9 @@ class DenseOptions:
 
 
 @attrs.frozen(eq=False)
-class DenseEncoder:
+class DenseEncoder(Loaded):
     """An `Encoder` and `Resizable`."""
 
-    _tokenizer: Tokenizer
-    _network: Network
     dense_sizes: Sizes
     output_dtype: OutputDtype
     _prompts: Prompts
@@ -72,10 +68,6 @@ class DenseEncoder:
     def outputs(self) -> tuple[EncodeOutput, ...]:
         return ("dense",)
 
-    @property
-    def footprint(self) -> Footprint:
-        return self._network.footprint
-
     def encode(self, inputs: Sequence[EncodeInput]) -> Encoded:
         """Raises NonFinite."""
         watch = Stopwatch()
@@ -88,9 +80,6 @@ class DenseEncoder:
             raise NonFinite(int(finite.argmin()))
         rows = (EncodedRow(dense=vector, tokens=len(ids)) for vector, ids in zip(dense, sequences, strict=True))
         return watch.timed(tuple(rows))
-
-    def warm_up(self) -> None:
-        self._network.warm_up()
 
     def _infer(self, sequences: Sequence[Sequence[int]]) -> Vector:
         """`[sequences, dims]`, in their order."""

@@ -12,13 +12,11 @@ from typing import Self
 import attrs
 import jax
 import numpy as np
-from tokenizers import Tokenizer
 
 from sie.adapters.api import (
     Encoded,
     EncodedRow,
     EncodeInput,
-    Footprint,
     ModelSpec,
     NonFinite,
     OutputDtype,
@@ -29,8 +27,8 @@ from sie.adapters.api import (
     Vector,
 )
 from sie.adapters.families.loading import find_checkpoint, open_network
-from sie.adapters.running import Network
 from sie.adapters.stages import Head
+from sie.adapters.tasks.loaded import Loaded
 from sie.adapters.tasks.max_sim import max_sim
 from sie.adapters.tasks.options import flag_of, parse_output_dtype, refused
 from sie.adapters.tasks.pooling import l2_normalized
@@ -60,11 +58,9 @@ class TokenVectors:
 
 
 @attrs.frozen(eq=False)
-class MultivectorEncoder:
+class MultivectorEncoder(Loaded):
     """An `Encoder`; the special tokens have vectors, too."""
 
-    _tokenizer: Tokenizer
-    _network: Network
     output_dtype: OutputDtype
     _prompts: Prompts
 
@@ -82,10 +78,6 @@ class MultivectorEncoder:
     def outputs(self) -> tuple[EncodeOutput, ...]:
         return ("multivector",)
 
-    @property
-    def footprint(self) -> Footprint:
-        return self._network.footprint
-
     def encode(self, inputs: Sequence[EncodeInput]) -> Encoded:
         """Raises NonFinite."""
         watch = Stopwatch()
@@ -95,9 +87,6 @@ class MultivectorEncoder:
         watch.inferred()
         rows = (EncodedRow(multivector=tokens, tokens=len(tokens)) for tokens in vectors)
         return watch.timed(tuple(rows))
-
-    def warm_up(self) -> None:
-        self._network.warm_up()
 
     def infer(self, sequences: Sequence[Sequence[int]]) -> list[Vector]:
         """`[tokens, dims]` of each sequence, in their order. Raises NonFinite."""

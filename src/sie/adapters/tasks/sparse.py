@@ -7,13 +7,11 @@ import attrs
 import jax
 import jax.numpy as jnp
 import numpy as np
-from tokenizers import Tokenizer
 
 from sie.adapters.api import (
     Encoded,
     EncodedRow,
     EncodeInput,
-    Footprint,
     ModelSpec,
     NonFinite,
     OutputDtype,
@@ -23,8 +21,8 @@ from sie.adapters.api import (
 )
 from sie.adapters.families.loading import Found, find_checkpoint, open_network
 from sie.adapters.packing import Bucket
-from sie.adapters.running import Network
 from sie.adapters.stages import Head
+from sie.adapters.tasks.loaded import Loaded
 from sie.adapters.tasks.options import parse_output_dtype, refused
 from sie.adapters.tasks.prompts import Prompts, parse_prompts
 from sie.adapters.tasks.published import check_queries_are_inferred
@@ -34,11 +32,9 @@ from sie.domain.model import EncodeOutput
 
 
 @attrs.frozen(eq=False)
-class SparseEncoder:
+class SparseEncoder(Loaded):
     """An `Encoder`; the places are the ids of the tokenizer."""
 
-    _tokenizer: Tokenizer
-    _network: Network
     output_dtype: OutputDtype
     _prompts: Prompts
 
@@ -55,10 +51,6 @@ class SparseEncoder:
     def outputs(self) -> tuple[EncodeOutput, ...]:
         return ("sparse",)
 
-    @property
-    def footprint(self) -> Footprint:
-        return self._network.footprint
-
     def encode(self, inputs: Sequence[EncodeInput]) -> Encoded:
         """Raises NonFinite."""
         watch = Stopwatch()
@@ -68,9 +60,6 @@ class SparseEncoder:
         watch.inferred()
         rows = (EncodedRow(sparse=vectors[index], tokens=len(ids)) for index, ids in enumerate(sequences))
         return watch.timed(tuple(rows))
-
-    def warm_up(self) -> None:
-        self._network.warm_up()
 
     def _infer(self, sequences: Sequence[Sequence[int]]) -> Mapping[int, SparseVector]:
         """By index. A whole batch of activations is large, so each is made sparse as it is read."""

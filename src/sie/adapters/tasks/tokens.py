@@ -9,13 +9,11 @@ from typing import Self
 import attrs
 import jax
 import numpy as np
-from tokenizers import Tokenizer
 
 from sie.adapters.api import (
     BadInput,
     ExtractedRow,
     ExtractInput,
-    Footprint,
     ModelSpec,
     NonFinite,
     Report,
@@ -24,9 +22,9 @@ from sie.adapters.api import (
 )
 from sie.adapters.families.fields import label_names
 from sie.adapters.families.loading import find_checkpoint, open_network
-from sie.adapters.running import Network
 from sie.adapters.stages import Head
 from sie.adapters.tasks.entities import Label, Tagged, entities_of, parse_label
+from sie.adapters.tasks.loaded import Loaded
 from sie.adapters.tasks.options import fraction_of, refused
 from sie.adapters.tasks.timing import Stopwatch
 from sie.adapters.text import well_formed
@@ -55,11 +53,9 @@ class Text:
 
 
 @attrs.frozen(eq=False)
-class TokenClassifier:
+class TokenClassifier(Loaded):
     """An `Extractor` of the labels that its checkpoint was trained on. The runtime option is `threshold`."""
 
-    _tokenizer: Tokenizer
-    _network: Network
     _labels: tuple[Label | None, ...]
     _room: int
     _threshold: float
@@ -77,10 +73,6 @@ class TokenClassifier:
             raise refused(f"max_sequence_length {found.max_length} has no room for windows")
         return cls(found.tokenizer, network, tuple(map(parse_label, names)), room, threshold)
 
-    @property
-    def footprint(self) -> Footprint:
-        return self._network.footprint
-
     def extract(self, inputs: Sequence[ExtractInput]) -> Timed[ExtractedRow]:
         """Raises BadInput, NonFinite."""
         for one in inputs:
@@ -96,9 +88,6 @@ class TokenClassifier:
             found = _joined(text, [next(windows) for _ in text.windows])
             rows.append(self._row(text, found, one.labels))
         return watch.timed(tuple(rows))
-
-    def warm_up(self) -> None:
-        self._network.warm_up()
 
     def _check_labels(self, labels: tuple[str, ...] | None) -> None:
         known = sorted({label.kind for label in self._labels if label is not None})

@@ -81,9 +81,6 @@ class Memory:
     def forget_size(self, serving_id: str) -> None:
         self._sizes.pop(serving_id, None)
 
-    def knows_size(self, serving_id: str) -> bool:
-        return serving_id in self._sizes
-
     def find_device(self, serving_id: str) -> int | None:
         """Where the model is, or would be put; None while no device is up."""
         place = self._places.get(serving_id)
